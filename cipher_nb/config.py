@@ -1,0 +1,211 @@
+"""The settings of a workspace: frozen dataclasses, read from `.aide/cipher.toml`, where an unknown key is an error."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from cipher_nb.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """Which model is served: a GGUF path, or the name of an embedded one."""
+
+    name: str = "smollm2-135m"
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """How the model is served. `url` connects to a running llama.cpp server instead of starting one."""
+
+    url: str = ""
+    api_key_env: str = ""
+    slots: int = 4
+    context_tokens: int = 16_384
+    threads: int = 0
+    start_timeout_s: float = 120.0
+    request_timeout_s: float = 300.0
+
+
+@dataclass(frozen=True)
+class ScaffoldSettings:
+    """The system text. A tier is a hard budget: micro is 24 lines and 640 bytes."""
+
+    tier: str = "micro"
+    doctrine: str = "You are a careful coding assistant. Answer briefly. Change only what the task needs."
+    memory: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SandboxSettings:
+    """How a proposed change is tried."""
+
+    checks: tuple[str, ...] = ()
+    attempts: int = 3
+    timeout_s: float = 120.0
+    max_output_bytes: int = 64_000
+    max_memory_mb: int = 2_048
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """QLoRA as the SOP sets it. `load_in_4bit` "auto" means NF4 for bases over a billion parameters."""
+
+    rank: int = 8
+    alpha: int = 16
+    lr: float = 5e-4
+    epochs: int = 2
+    batch_size: int = 8
+    warmup_share: float = 0.1
+    max_grad_norm: float = 1.0
+    max_tokens: int = 1024
+    seed: int = 0
+    load_in_4bit: Literal["auto", "yes", "no"] = "auto"
+    replay_share: float = 0.3
+    base: str = ""
+
+
+@dataclass(frozen=True)
+class BatterySettings:
+    """How many samples a category gets, and below which score a category counts as failed."""
+
+    per_category: int = 48
+    seed: int = 1
+    fail_below: float = 0.5
+    practice_pairs: int = 96
+
+
+@dataclass(frozen=True)
+class NightSettings:
+    """What a night works on and when it may run."""
+
+    since_hours: float = 24.0
+    when_idle_hours: float = 2.0
+    min_new_pairs: int = 8
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything in cipher.toml, one table each."""
+
+    model: ModelSettings = field(default_factory=ModelSettings)
+    engine: EngineSettings = field(default_factory=EngineSettings)
+    scaffold: ScaffoldSettings = field(default_factory=ScaffoldSettings)
+    sandbox: SandboxSettings = field(default_factory=SandboxSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    battery: BatterySettings = field(default_factory=BatterySettings)
+    night: NightSettings = field(default_factory=NightSettings)
+
+
+TEMPLATE = """\
+# Settings of this workspace. Every key is optional; what stands here commented out is the default.
+# An unknown key or a wrong type is an error, so a typo never goes unnoticed.
+
+[model]
+# name = "smollm2-135m"          # an embedded model, or the path of a GGUF file
+
+[engine]
+# url = ""                       # connect to a running llama.cpp server instead of starting one
+# api_key_env = ""               # environment variable that holds that server's key
+# slots = 4                      # requests answered at once
+# context_tokens = 16384         # shared by all slots
+# threads = 0                    # 0: as many as there are cores
+
+[scaffold]
+# tier = "micro"                 # hard budget of the system text: 24 lines, 640 bytes
+# doctrine = "You are a careful coding assistant. Answer briefly. Change only what the task needs."
+# memory = []                    # lines the model should always know
+# context = []                   # lines about this workspace
+
+[sandbox]
+# checks = []                    # commands a proposal must pass, e.g. ["python -m pytest -q"]
+# attempts = 3
+# timeout_s = 120.0              # per check
+# max_output_bytes = 64000
+# max_memory_mb = 2048
+
+[training]
+# rank = 8
+# alpha = 16
+# lr = 5e-4
+# epochs = 2
+# batch_size = 8
+# replay_share = 0.3             # of the final dataset
+# load_in_4bit = "auto"          # "auto": NF4 for bases over a billion parameters, else the served weights
+# base = ""                      # a transformers checkpoint to train on, instead of the served GGUF dequantised
+
+[battery]
+# per_category = 48
+# seed = 1
+# fail_below = 0.5               # a category under this score feeds its practice pairs to the next dataset
+# practice_pairs = 96            # how many, for the weakest category
+
+[night]
+# since_hours = 24.0
+# when_idle_hours = 2.0
+# min_new_pairs = 8
+"""
+
+
+def load_config(path: Path) -> Config:
+    """Return the settings in `path`; a missing file means all defaults.
+
+    Raises ConfigError naming the key, the value and the file.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        tables = tomllib.loads(text)
+    except FileNotFoundError:
+        return Config()
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from error
+    sections = get_type_hints(Config)
+    _refuse_unknown(tables, sections, where="", path=path)
+    return Config(**{name: _section(name, sections[name], table, path) for name, table in tables.items()})
+
+
+def _section(name: str, kind: type, table: object, path: Path) -> Any:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{name} = {table!r} must be a table, written [{name}] ({path})")
+    hints = get_type_hints(kind)
+    _refuse_unknown(table, hints, where=f"[{name}] ", path=path)
+    return kind(**{key: _value(f"[{name}] {key}", hints[key], value, path) for key, value in table.items()})
+
+
+def _refuse_unknown(found: dict[str, Any], known: dict[str, Any], *, where: str, path: Path) -> None:
+    for key in found:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+            raise ConfigError(f"{where}{key} is unknown; {hint} ({path})")
+
+
+def _value(where: str, kind: Any, value: object, path: Path) -> Any:
+    origin = get_origin(kind)
+    if origin is Literal:
+        if value not in get_args(kind):
+            raise ConfigError(f"{where} = {value!r} must be one of {', '.join(map(repr, get_args(kind)))} ({path})")
+        return value
+    if origin is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if origin in (tuple, Union, UnionType) or type(value) is not kind:
+        wanted = "a list of texts" if origin is tuple else f"of type {kind.__name__}"
+        raise ConfigError(f"{where} = {value!r} must be {wanted} ({path})")
+    if isinstance(value, int | float) and not isinstance(value, bool) and not 0 <= value < math.inf:
+        raise ConfigError(f"{where} = {value!r} must be a number from 0 up ({path})")
+    return value
+
+
+def settings_as_json(settings: Any) -> dict[str, Any]:
+    """Return a settings dataclass as plain JSON types, for manifests and fingerprints."""
+    return dataclasses.asdict(settings)

@@ -1,0 +1,117 @@
+"""Durable files: atomic writes, appends under a lock, paths that stay inside."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+import orjson
+from filelock import FileLock
+
+from cipher_nb.errors import CipherError, UnsafePathError
+
+
+def write_atomic(path: Path, content: bytes | str) -> None:
+    """Write `content` so that a crash leaves either the old file or the new one, never a part.
+
+    The data is on disk (fsync of file and folder) when this returns. Missing parent folders are made.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        with scratch.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(path)
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename or a new name inside `folder` durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write `value` as indented JSON, atomically. NaN becomes null."""
+    write_atomic(path, orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def read_json(path: Path) -> Any:
+    """Return the parsed file; a broken one is a CipherError that names it, a missing one a FileNotFoundError."""
+    try:
+        return orjson.loads(path.read_bytes())
+    except orjson.JSONDecodeError as error:
+        raise CipherError(f"{path} is not valid JSON ({error}); move it away to start afresh") from error
+
+
+def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
+    """Append one line with a single write, under a lock that other processes of ours honour.
+
+    A file that does not end in a newline (a writer died) gets one first, so that a crash costs only its own line.
+    With `durable` the line is on disk when this returns.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with locked(path), path.open("a+b") as file:
+        if file.seek(0, os.SEEK_END) > 0:
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                line = b"\n" + line
+        file.write(line.rstrip(b"\n") + b"\n")
+        file.flush()
+        if durable:
+            os.fsync(file.fileno())
+
+
+def locked(path: Path, *, timeout_s: float = 30.0) -> FileLock:
+    """Return the lock that guards `path`: a context manager, released by the kernel when its holder dies."""
+    return FileLock(path.with_name(f".{path.name}.lock"), timeout=timeout_s)
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the JSON objects of a JSONL file in file order; torn and foreign lines are left out."""
+    if not path.exists():
+        return []
+    rows = (_parse_object(line) for line in path.read_bytes().splitlines())
+    return [row for row in rows if row is not None]
+
+
+def _parse_object(line: bytes) -> dict[str, Any] | None:
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def inside(root: Path, relative: str) -> Path:
+    """Return `root/relative`, refusing absolute paths, `..`, NUL and links that lead out of `root`."""
+    if not relative or relative.startswith(("/", "~")) or "\0" in relative or "\\" in relative:
+        raise UnsafePathError(f"path {relative!r} is not a plain relative path; name a file inside the workspace")
+    if any(part in ("..", "") for part in relative.rstrip("/").split("/")):
+        raise UnsafePathError(f"path {relative!r} climbs out of the workspace; remove the '..'")
+    target = root / relative
+    try:
+        real = target.resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise UnsafePathError(f"path {relative!r} leads nowhere ({error}); name a file inside the workspace") from error
+    if not real.is_relative_to(root.resolve()):
+        raise UnsafePathError(f"path {relative!r} leads through a link out of the workspace; name the real file")
+    return target
+
+
+def sha256_of(path: Path) -> str:
+    """Return the file's SHA-256 as hex; reads it in blocks."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
