@@ -1,0 +1,94 @@
+"""Ask a model the samples, several at a time, and keep every row as it is scored."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+from cipher_nb.battery.results import Header, Results, Row, append_header, append_row, read_results
+from cipher_nb.battery.samples import Sample
+from cipher_nb.battery.scorers import choose, score
+from cipher_nb.errors import BatteryError, EngineError
+from cipher_nb.model import Model
+
+ATTEMPTS = 2
+
+
+def run(
+    samples: Sequence[Sample],
+    *,
+    model: Model,
+    path: Path,
+    header: Header,
+    workers: int = 4,
+    on_progress: Callable[[int, int], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> Results:
+    """Return the rows of `samples`, in their order; `path` keeps each one from the moment it is scored.
+
+    What `path` already holds under the same fingerprint is not asked again, except where no answer could be had. A
+    sample whose two attempts end in an EngineError gets a row with score None. `on_progress` gets how many are done,
+    of how many. When `should_stop` says so, what is not asked yet stays unasked and is missing from the results.
+    Raises BatteryError when `path` belongs to another fingerprint.
+    """
+    known = _known(path, header)
+    wanted = {sample.id for sample in samples}
+    rows = {name: row for name, row in known.items() if name in wanted}
+    todo = [sample for sample in samples if sample.id not in rows]
+    total = len(wanted)
+    _report(on_progress, len(rows), total)
+    with ThreadPoolExecutor(workers, thread_name_prefix="battery") as pool:
+        futures = [pool.submit(_answer_unless, should_stop, sample, model) for sample in todo]
+        try:
+            for future in as_completed(futures):
+                row = future.result()
+                if row is not None:
+                    append_row(path, row)
+                    rows[row.sample] = row
+                    _report(on_progress, len(rows), total)
+        finally:
+            if sys.exception() is not None:
+                pool.shutdown(wait=False, cancel_futures=True)
+    return Results(header, tuple(rows[sample.id] for sample in samples if sample.id in rows))
+
+
+def _known(path: Path, header: Header) -> dict[str, Row]:
+    if not path.exists() or path.stat().st_size == 0:
+        append_header(path, header)
+        return {}
+    found = read_results(path)
+    if found.header is None or found.header.fingerprint != header.fingerprint:
+        theirs = found.header.fingerprint if found.header else "none"
+        raise BatteryError(
+            f"results {path} have fingerprint {theirs}, this run has {header.fingerprint}; choose another file"
+        )
+    return {row.sample: row for row in found.rows if row.score is not None}
+
+
+def _answer_unless(should_stop: Callable[[], bool] | None, sample: Sample, model: Model) -> Row | None:
+    return None if should_stop and should_stop() else _answered(sample, model)
+
+
+def _answered(sample: Sample, model: Model) -> Row:
+    problem = ""
+    for _ in range(ATTEMPTS):
+        try:
+            answer = _ask(sample, model)
+        except EngineError as error:
+            problem = str(error)
+        else:
+            return Row(sample.id, sample.category, sample.family, score(sample, answer), answer)
+    return Row(sample.id, sample.category, sample.family, None, "", error=problem)
+
+
+def _ask(sample: Sample, model: Model) -> str:
+    if sample.scorer == "choice":
+        return choose(sample.choices, model.next_token_logprobs(sample.messages))
+    return model.chat(sample.messages, max_tokens=sample.max_tokens, temperature=0.0, seed=0).text
+
+
+def _report(on_progress: Callable[[int, int], None] | None, done: int, total: int) -> None:
+    if on_progress:
+        on_progress(done, total)

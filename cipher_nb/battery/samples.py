@@ -1,0 +1,44 @@
+"""A sample: one question with a known right answer."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Literal
+
+import orjson
+
+from cipher_nb.model import Message
+
+Side = Literal["sealed", "practice"]
+Scorer = Literal["exact", "json", "regex", "choice"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One question, its right answer, and how an answer to it is scored.
+
+    `choices` is only for the scorer "choice": the model's next-token probabilities pick one of them, and nothing is
+    generated.
+    """
+
+    id: str
+    category: str
+    family: str
+    side: Side
+    messages: tuple[Message, ...]
+    target: str
+    scorer: Scorer
+    choices: tuple[str, ...] = ()
+    max_tokens: int = 16
+
+    @property
+    def user_text(self) -> str:
+        """The question itself: the last thing the user says, without the system text and examples before it."""
+        return self.messages[-1]["content"]
+
+
+def sample_id(category: str, messages: tuple[Message, ...], *, target: str, choices: tuple[str, ...] = ()) -> str:
+    """Return `<category>-<12 hex digits>`, the same for the same content on any machine."""
+    content = orjson.dumps([[dict(message) for message in messages], target, choices], option=orjson.OPT_SORT_KEYS)
+    return f"{category.replace(' ', '-')}-{hashlib.sha256(content).hexdigest()[:12]}"
