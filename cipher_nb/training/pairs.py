@@ -1,0 +1,160 @@
+"""Verified pairs: which of the operator's tasks may be trained on, and the store they accumulate in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from cipher_nb.files import append_line, read_lines
+from cipher_nb.model import Message
+from cipher_nb.records import Event, Turn
+
+VOUCHING = ("approval", "ship")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A prompt that ends with a user turn, and the answer to learn.
+
+    `source` is "approved", "practice:<category>" or "replay". `finished` is False for an answer that was cut off by a
+    token limit: training then teaches its text, but not that it ends there.
+    """
+
+    messages: tuple[Message, ...]
+    response: str
+    event_ids: tuple[str, ...] = ()
+    task: str = ""
+    source: str = "approved"
+    finished: bool = True
+
+    @property
+    def id(self) -> str:
+        """16 hex digits over what is learned and where it came from; event ids do not count."""
+        content = [[dict(message) for message in self.messages], self.response, self.task, self.source, self.finished]
+        return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+
+    @property
+    def user_text(self) -> str:
+        """The prompt without its system text, which all prompts share."""
+        return "\n".join(message["content"] for message in self.messages if message["role"] != "system")
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "messages": [dict(message) for message in self.messages],
+            "response": self.response,
+            "event_ids": list(self.event_ids),
+            "task": self.task,
+            "source": self.source,
+            "finished": self.finished,
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Pair:
+        return cls(
+            messages=tuple(row["messages"]),
+            response=row["response"],
+            event_ids=tuple(row["event_ids"]),
+            task=row["task"],
+            source=row["source"],
+            finished=row["finished"],
+        )
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The pairs that qualify, oldest task first, and every approved task that does not, with the reason."""
+
+    pairs: tuple[Pair, ...]
+    dropped: tuple[tuple[str, str], ...]
+
+
+def collect(events: Iterable[Event], turns: Iterable[Turn], *, since: datetime | None) -> Collected:
+    """Return a pair for each task that the operator approved or shipped at or after `since` and a gate verified.
+
+    A task's prompt is that of its first proposal, its response the last one made before the last passed gate; a
+    conversation gives its last turn instead, prompt and all. A gate belongs to a task by the task's id or by the commit
+    that shipped it. A rejection after the last approval takes the task out. Order of the arguments does not matter.
+    """
+    by_task = _by_task(sorted(events, key=lambda event: (event.ts, event.id)))
+    turns_of: dict[str, list[Turn]] = {}
+    for turn in sorted(turns, key=lambda turn: (turn.ts, turn.attempt, turn.id)):
+        turns_of.setdefault(turn.task, []).append(turn)
+    pairs, dropped = [], []
+    for task, history in by_task.items():
+        if not any(event.type in VOUCHING and (since is None or event.ts >= since) for event in history):
+            continue
+        outcome = _pair(task, history, turns_of.get(task, []))
+        if isinstance(outcome, Pair):
+            pairs.append(outcome)
+        else:
+            dropped.append((task, outcome))
+    return Collected(tuple(pairs), tuple(dropped))
+
+
+def _by_task(events: Sequence[Event]) -> dict[str, list[Event]]:
+    ships = [event for event in events if event.type == "ship"]
+    task_of_commit = {str(event.fields.get("commit_sha", "")): event.task for event in ships}
+    by_task: dict[str, list[Event]] = {}
+    for event in events:
+        commit = str(event.fields.get("commit_sha", ""))
+        task = event.task or (task_of_commit.get(commit, "") if commit and event.type == "gate" else "")
+        if task:
+            by_task.setdefault(task, []).append(event)
+    return by_task
+
+
+def _pair(task: str, history: Sequence[Event], turns: Sequence[Turn]) -> Pair | str:
+    """Return the task's pair, or why it has none."""
+    vouching = [event for event in history if event.type in VOUCHING]
+    passed = [event for event in history if event.type == "gate" and event.fields.get("passed") is True]
+    if any(event.type == "rejection" and event.ts >= vouching[-1].ts for event in history):
+        return "rejected after its approval"
+    if not passed:
+        return "no gate passed"
+    if not turns:
+        return "no transcript"
+    verified = [turn for turn in turns if turn.ts <= passed[-1].ts]
+    proposals = [turn for turn in verified if turn.kind == "proposal"]
+    if not verified:
+        return "no turn before its gate passed"
+    first, last = (proposals[0], proposals[-1]) if proposals else (verified[-1], verified[-1])
+    if not first.messages or first.messages[-1]["role"] != "user":
+        return "its prompt does not end with a user turn"
+    if not last.reply.strip():
+        return "its reply is empty"
+    ids = tuple(event.id for event in history if event in vouching or event in passed)
+    return Pair(tuple(dict(message) for message in first.messages), last.reply, ids, task)
+
+
+class PairStore:
+    """All pairs ever collected in a workspace: append-only JSONL."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def add(self, pairs: Iterable[Pair]) -> list[Pair]:
+        """Append the pairs whose id is not in the store yet, and return those."""
+        known = {pair.id for pair in self.read()}
+        new = []
+        for pair in pairs:
+            if pair.id not in known:
+                known.add(pair.id)
+                new.append(pair)
+                append_line(self.path, orjson.dumps(pair.to_json()))
+        return new
+
+    def read(self) -> list[Pair]:
+        """Return every pair, oldest first; torn and foreign lines are left out."""
+        return read_pairs(self.path)
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """Return the pairs of a JSONL file in file order; rows that are no pairs are left out."""
+    return [Pair.from_json(row) for row in read_lines(path) if "response" in row and "messages" in row]
