@@ -1,0 +1,131 @@
+"""What is installed, what the machine can do, what is wrong, and how to mend it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+from cipher_nb.engine import daemon
+from cipher_nb.errors import CipherError
+from cipher_nb.paths import user_cache
+from cipher_nb.sandbox.isolation import available
+from cipher_nb.workspace import Workspace
+
+PACKAGES = (
+    "xllamacpp",
+    "torch",
+    "transformers",
+    "peft",
+    "bitsandbytes",
+    "gguf",
+    "papermill",
+    "jupyterlab",
+    "ipywidgets",
+)
+DISK_NEEDED_GB = 3.0
+MEMORY_NEEDED_GB = 4.0
+Level = Literal["good", "note", "bad"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the examination; `mend` says what to do, "" where there is nothing to do."""
+
+    name: str
+    level: Level
+    text: str
+    mend: str = ""
+
+    @property
+    def mark(self) -> str:
+        return {"good": "ok", "note": "--", "bad": "!!"}[self.level]
+
+
+def examine(where: Path) -> list[Finding]:
+    """Return what was found about this machine and the workspace at or above `where`."""
+    findings = [*_software(), *_machine()]
+    try:
+        ws = Workspace.open(where)
+    except CipherError as error:
+        return [*findings, Finding("workspace", "bad", str(error), "cipher-nb init")]
+    return [*findings, *_workspace(ws)]
+
+
+def _software() -> Iterator[Finding]:
+    yield Finding("python", "good", sys.version.split()[0])
+    for name in PACKAGES:
+        try:
+            yield Finding(name, "good", version(name))
+        except PackageNotFoundError:
+            yield Finding(name, "bad", "not installed", f"pip install {name}")
+    git = shutil.which("git")
+    yield Finding("git", "good", git) if git else Finding("git", "bad", "not installed", "install git; ship needs it")
+
+
+def _machine() -> Iterator[Finding]:
+    import psutil
+
+    memory_gb = psutil.virtual_memory().total / 1e9
+    yield Finding("processors", "good", f"{os.cpu_count()} cores, {_vector_units()}")
+    yield _enough("memory", memory_gb, MEMORY_NEEDED_GB, "a night on the embedded model needs that much")
+    cache = user_cache()
+    cache.mkdir(parents=True, exist_ok=True)
+    yield _enough("disk", shutil.disk_usage(cache).free / 1e9, DISK_NEEDED_GB, f"free some space under {cache}")
+    isolation = available()
+    if isolation == "none":
+        yield Finding("isolation", "note", "none: checks of proposals see the network", "allow user namespaces")
+    else:
+        yield Finding("isolation", "good", isolation)
+
+
+def _vector_units() -> str:
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8").split()
+    except OSError:
+        return "vector units unknown"
+    found = [name for name in ("avx2", "avx512f", "avx512_bf16", "amx_bf16", "neon", "asimd") if name in flags]
+    return " ".join(found) or "no vector units known"
+
+
+def _enough(name: str, have: float, need: float, mend: str) -> Finding:
+    if have >= need:
+        return Finding(name, "good", f"{have:.1f} GB")
+    return Finding(name, "bad", f"{have:.1f} GB, {need:.1f} GB are needed", mend)
+
+
+def _workspace(ws: Workspace) -> Iterator[Finding]:
+    yield Finding("workspace", "good", str(ws.paths.root))
+    yield _model(ws)
+    running = daemon.find(ws.paths.engine)
+    yield (
+        Finding("engine", "good", f"running at {running.url}") if running else Finding("engine", "note", "not running")
+    )
+    events = ws.bus.read_state()
+    skipped = f", {ws.bus.skipped} unreadable lines passed over" if ws.bus.skipped else ""
+    yield Finding("bus", "note" if skipped else "good", f"{len(events)} events{skipped}")
+    yield Finding("production", "good", ws.registry.state().production)
+    changelog = ws.changelog()
+    if changelog and changelog.status == "pending":
+        stale = changelog.stale(ws.clock())
+        text = f"{changelog.ref} waits for your decision{' (stale)' * stale}"
+        yield Finding("changelog", "note", text, f"cipher-nb review {changelog.id}")
+    yield Finding("schedule", "note", f"to run nightly, add to your crontab: {_crontab(ws)}")
+
+
+def _model(ws: Workspace) -> Finding:
+    try:
+        return Finding("model", "good", f"{ws.config.model.name} in {ws.model()}")
+    except CipherError as error:
+        return Finding("model", "bad", str(error), f"cipher-nb model fetch {ws.config.model.name}")
+
+
+def _crontab(ws: Workspace) -> str:
+    command = Path(sys.executable).with_name("cipher-nb")
+    idle = f"{ws.config.night.when_idle_hours:g}h"
+    return f"{ws.job().schedule} {command} night --workspace {ws.paths.root} --when-idle {idle}"

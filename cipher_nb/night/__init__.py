@@ -1,0 +1,1 @@
+"""The night: its stages, and running them from notebooks, one process each."""

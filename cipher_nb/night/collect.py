@@ -1,0 +1,165 @@
+"""Stage collect: verified work, practice for what failed, and replay, frozen into the dataset of the night."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from cipher_nb.battery.families import practice
+from cipher_nb.engine import swap
+from cipher_nb.engine.client import Client
+from cipher_nb.files import sha256_of
+from cipher_nb.learned import LearnedLine, learned
+from cipher_nb.night.folder import NightFolder, Progress, list_nights
+from cipher_nb.night.measure import measure, night_server, sealed_samples
+from cipher_nb.night.parts import Parts
+from cipher_nb.records import Event, format_ts
+from cipher_nb.training.dataset import Dataset, freeze
+from cipher_nb.training.pairs import Collected, Pair, PairStore, collect
+from cipher_nb.training.replay import replay_pairs
+
+OTHER_WEAK_SHARE = 4
+"""The weakest category gets all of `practice_pairs`; every other failed one gets one part in this many."""
+
+
+@dataclass(frozen=True)
+class Weak:
+    """A category that failed in production, and how many practice pairs it puts into the dataset."""
+
+    category: str
+    score: float
+    pairs: int
+
+
+def collect_stage(
+    parts: Parts, folder: NightFolder, *, since_hours: float, min_new_pairs: int, should_stop: Callable[[], bool]
+) -> dict[str, Any]:
+    """Freeze the night's dataset and return what is in it and why.
+
+    `sufficient` is False, with the reason, when there is too little that is new and nothing that failed.
+    """
+    now = parts.clock()
+    since = now - timedelta(hours=since_hours)
+    events = parts.bus.read_state()
+    store = PairStore(parts.paths.pairs)
+    collected = collect(events, parts.transcripts.read(), since=since)
+    fresh = store.add(collected.pairs)
+    production = parts.registry.state().production
+    with night_server(parts, [production]) as client:
+        scores = _production_scores(parts, folder, client, production, should_stop)
+        weak = weak_categories(parts, scores)
+        result = {
+            "since": format_ts(since),
+            "events": sum(event.ts >= since for event in events),
+            "new_pairs": len(fresh),
+            "production": production,
+            "production_scores": scores,
+            "weak": [vars(each) for each in weak],
+            **_learned(events, since),
+        }
+        if len(fresh) < min_new_pairs and not weak:
+            return {
+                **result,
+                **_nothing(collected, f"{len(fresh)} new pairs, {min_new_pairs} are needed, and no category failed"),
+            }
+        dataset = _freeze(parts, folder, client, store.read(), weak)
+    twin = _twin(parts, folder)
+    if twin:
+        return {**result, **_nothing(collected, f"nothing new: the dataset is that of night {twin}")}
+    return {**result, **_contents(dataset, collected)}
+
+
+def weak_categories(parts: Parts, scores: Mapping[str, float]) -> list[Weak]:
+    """Return the categories that score below `fail_below`, weakest first, with their share of practice pairs."""
+    settings = parts.config.battery
+    failed = sorted((score, name) for name, score in scores.items() if score < settings.fail_below)
+    counts = [settings.practice_pairs, *[settings.practice_pairs // OTHER_WEAK_SHARE] * len(failed)]
+    return [Weak(name, score, count) for (score, name), count in zip(failed, counts, strict=False)]
+
+
+def _production_scores(
+    parts: Parts, folder: NightFolder, client: Client, production: str, should_stop: Callable[[], bool]
+) -> dict[str, float]:
+    results, _ = measure(
+        parts, client, production, on_progress=Progress(folder, "battery of production"), should_stop=should_stop
+    )
+    return dict(results.category_scores())
+
+
+def _learned(events: Sequence[Event], since: datetime) -> dict[str, Any]:
+    now = learned(events)
+    before = {line.pattern for line in learned(event for event in events if event.ts < since)}
+    return {"learned": _lines(now), "learned_new": [line.pattern for line in now if line.pattern not in before]}
+
+
+def _lines(lines: Sequence[LearnedLine]) -> list[str]:
+    return [line.line for line in lines]
+
+
+def _freeze(
+    parts: Parts, folder: NightFolder, client: Client, approved: Sequence[Pair], weak: Sequence[Weak]
+) -> Dataset:
+    settings = parts.config.training
+    new = [*approved, *(pair for each in weak for pair in _practice_pairs(parts, each))]
+    wanted = round(len(new) * settings.replay_share / (1 - settings.replay_share))
+    swap.serve(client, swap.BASE)
+    replay = replay_pairs(
+        client,
+        path=parts.paths.replay / f"{sha256_of(parts.model())[:12]}.jsonl",
+        count=wanted,
+        seed=settings.seed,
+        on_progress=Progress(folder, "replay answers of the base"),
+    )
+    return freeze(
+        new,
+        replay,
+        share=settings.replay_share,
+        seed=settings.seed,
+        sealed_texts=[sample.user_text for sample in sealed_samples(parts.config)],
+        path=folder.dataset,
+    )
+
+
+def _practice_pairs(parts: Parts, weak: Weak) -> list[Pair]:
+    samples = practice(weak.category, weak.pairs, seed=parts.config.battery.seed)
+    return [
+        Pair(
+            messages=sample.messages,
+            response=sample.target,
+            event_ids=(),
+            task=sample.id,
+            source=f"practice:{weak.category}",
+        )
+        for sample in samples
+    ]
+
+
+def _twin(parts: Parts, folder: NightFolder) -> str:
+    """Return the last night that trained on exactly this dataset, or "": training is deterministic."""
+    ours = sha256_of(folder.dataset)
+    for other in list_nights(parts.paths.nights):
+        trained = other.run_id != folder.run_id and other.result("gate") is not None
+        if trained and other.dataset.exists() and sha256_of(other.dataset) == ours:
+            return other.run_id
+    return ""
+
+
+def _contents(dataset: Dataset, collected: Collected) -> dict[str, Any]:
+    sources = [pair.source for pair in dataset.pairs]
+    practice_count = sum(source.startswith("practice:") for source in sources)
+    return {
+        "kept_pairs": sources.count("approved"),
+        "practice_pairs": practice_count,
+        "replay_pairs": sources.count("replay"),
+        "total": len(sources),
+        "dropped": [list(row) for row in (*collected.dropped, *dataset.dropped)],
+        "sufficient": True,
+        "reason": "",
+    }
+
+
+def _nothing(collected: Collected, reason: str) -> dict[str, Any]:
+    counts = dict.fromkeys(("kept_pairs", "practice_pairs", "replay_pairs", "total"), 0)
+    return {**counts, "dropped": [list(row) for row in collected.dropped], "sufficient": False, "reason": reason}

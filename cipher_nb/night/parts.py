@@ -1,0 +1,28 @@
+"""What a night works with, handed to it by the workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cipher_nb.adapters.registry import Registry
+from cipher_nb.bus import Bus
+from cipher_nb.config import Config
+from cipher_nb.paths import Paths
+from cipher_nb.records import Clock
+from cipher_nb.transcripts import Transcripts
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of one workspace. `model` finds the GGUF file or raises ModelError."""
+
+    paths: Paths
+    config: Config
+    bus: Bus
+    transcripts: Transcripts
+    registry: Registry
+    model: Callable[[], Path]
+    cache: Path
+    clock: Clock
