@@ -1,0 +1,61 @@
+"""Progress bars on stderr: one for a fetch, one for a night that runs in other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cipher_nb.night.folder import NightFolder
+
+
+@contextmanager
+def fetching(name: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar in bytes while a model is fetched."""
+    from tqdm import tqdm
+
+    with tqdm(unit="B", unit_scale=True, desc=f"fetching {name}") as bar:
+
+        def show(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(max(0, done - bar.n))
+
+        yield show
+
+
+class NightBars:
+    """Follows the night's own progress file and shows a bar for each step as it comes."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._step = ""
+
+    def __call__(self, folder: NightFolder, notebook: str) -> None:
+        from cipher_nb.errors import CipherError
+        from cipher_nb.files import read_json
+
+        try:
+            seen = read_json(folder.progress)
+        except (FileNotFoundError, CipherError):
+            return
+        self._show(str(seen["stage"]), int(seen["done"]), int(seen["total"]), str(seen["note"]))
+
+    def _show(self, step: str, done: int, total: int, note: str) -> None:
+        from tqdm import tqdm
+
+        if step != self._step:
+            self.close()
+            self._step, self._bar = step, tqdm(total=total, desc=step, unit="")
+        self._bar.total = total
+        self._bar.set_postfix_str(note, refresh=False)
+        self._bar.update(max(0, done - self._bar.n))
+        self._bar.refresh()
+
+    def close(self) -> None:
+        """End the bar that is shown; the step it stood for is over."""
+        if self._bar is not None:
+            if self._bar.total:
+                self._bar.update(max(0, self._bar.total - self._bar.n))
+            self._bar.close()
+            self._bar = None
