@@ -83,6 +83,8 @@ def start(spec: ServeSpec, *, watch_parent: bool) -> Running:
             stdout=subprocess.PIPE,
             stderr=log,
             start_new_session=True,
+            # Threads that wait for each other sleep: beside any other busy process, spinning costs most of the speed.
+            env={"OMP_WAIT_POLICY": "PASSIVE", **os.environ},
         )
     request = {
         "model": str(spec.model),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from cipher_nb.battery.families import practice
+from cipher_nb.battery.families import CATEGORIES, practice
 from cipher_nb.engine import swap
 from cipher_nb.engine.client import Client
 from cipher_nb.files import sha256_of
@@ -16,9 +16,9 @@ from cipher_nb.night.folder import NightFolder, Progress, list_nights
 from cipher_nb.night.measure import measure, night_server, sealed_samples
 from cipher_nb.night.parts import Parts
 from cipher_nb.records import Event, format_ts
-from cipher_nb.training.dataset import Dataset, freeze
+from cipher_nb.training.dataset import Dataset, freeze, replay_wanted
 from cipher_nb.training.pairs import Collected, Pair, PairStore, collect
-from cipher_nb.training.replay import replay_pairs
+from cipher_nb.training.replay import Prompt, general_prompts, replay_pairs
 
 OTHER_WEAK_SHARE = 4
 """The weakest category gets all of `practice_pairs`; every other failed one gets one part in this many."""
@@ -103,13 +103,11 @@ def _freeze(
 ) -> Dataset:
     settings = parts.config.training
     new = [*approved, *(pair for each in weak for pair in _practice_pairs(parts, each))]
-    wanted = round(len(new) * settings.replay_share / (1 - settings.replay_share))
     swap.serve(client, swap.BASE)
     replay = replay_pairs(
         client,
+        _replay_prompts(parts, replay_wanted(len(new), share=settings.replay_share), weak),
         path=parts.paths.replay / f"{sha256_of(parts.model())[:12]}.jsonl",
-        count=wanted,
-        seed=settings.seed,
         on_progress=Progress(folder, "replay answers of the base"),
     )
     return freeze(
@@ -122,17 +120,23 @@ def _freeze(
     )
 
 
+def _replay_prompts(parts: Parts, count: int, weak: Sequence[Weak]) -> list[Prompt]:
+    """Return general prompts and, as many again, practice questions of the categories that did not fail.
+
+    The base's own answers to the latter hold on to what it can do where the new pairs could pull it away.
+    """
+    failed = {each.category for each in weak}
+    healthy = [name for name in CATEGORIES if name not in failed]
+    share = count // 2 // max(1, len(healthy))
+    seed = parts.config.battery.seed
+    kept: list[Prompt] = [sample.messages for name in healthy for sample in practice(name, share, seed=seed)]
+    return [*kept, *general_prompts(count - len(kept), seed=parts.config.training.seed)]
+
+
 def _practice_pairs(parts: Parts, weak: Weak) -> list[Pair]:
     samples = practice(weak.category, weak.pairs, seed=parts.config.battery.seed)
     return [
-        Pair(
-            messages=sample.messages,
-            response=sample.target,
-            event_ids=(),
-            task=sample.id,
-            source=f"practice:{weak.category}",
-        )
-        for sample in samples
+        Pair(sample.messages, sample.target, task=sample.id, source=f"practice:{weak.category}") for sample in samples
     ]
 
 

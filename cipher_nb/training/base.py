@@ -10,7 +10,7 @@ from typing import Any
 
 from cipher_nb.errors import ModelError, TrainingError
 from cipher_nb.files import locked, sha256_of, sync_folder, write_json
-from cipher_nb.training.libraries import quiet_libraries
+from cipher_nb.training.libraries import prepare_libraries
 from cipher_nb.training.metadata import Metadata, read_metadata
 
 MANIFEST = "manifest.json"
@@ -44,7 +44,7 @@ def _build(gguf: Path, digest: str, folder: Path) -> None:
     for leftover in (scratch, folder):
         shutil.rmtree(leftover, ignore_errors=True)
     scratch.mkdir()
-    quiet_libraries()
+    prepare_libraries()
     _tokenizer(gguf, metadata).save_pretrained(scratch)
     _dequantised(gguf).save_pretrained(scratch)
     write_json(scratch / MANIFEST, {"gguf_sha256": digest, "gguf_name": gguf.name})

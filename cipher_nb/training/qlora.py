@@ -15,7 +15,7 @@ from cipher_nb.config import TrainingSettings
 from cipher_nb.errors import TrainingError
 from cipher_nb.files import write_atomic, write_json
 from cipher_nb.training.batches import Sample, lay_out, micro_batches, response_loss
-from cipher_nb.training.libraries import quiet_libraries
+from cipher_nb.training.libraries import prepare_libraries
 from cipher_nb.training.pairs import Pair
 from cipher_nb.training.tokens import encode, load_tokenizer
 
@@ -70,7 +70,7 @@ def train(
     Raises TrainingError when nothing can be trained on, or the loss is not a number.
     """
     _refuse_useless(settings)
-    quiet_libraries()
+    prepare_libraries()
     import torch
 
     started = time.monotonic()

@@ -1,53 +1,63 @@
-"""Replay against forgetting: the frozen base's own answers to general prompts."""
+"""Replay against forgetting: the frozen base's own answers, to general prompts and to what it can do already."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import orjson
 
 from cipher_nb.files import append_line
-from cipher_nb.model import Model
+from cipher_nb.model import Message, Model
 from cipher_nb.training.general_prompts import GENERAL_PROMPTS
 from cipher_nb.training.pairs import Pair, read_pairs
 
 ASKED_AT_ONCE = 4
 
 Progress = Callable[[int, int], None]
+Prompt = tuple[Message, ...]
+
+
+def general_prompts(count: int, *, seed: int) -> list[Prompt]:
+    """Return `count` of the general prompts, chosen by `seed`; all of them when there are fewer."""
+    rng = random.Random(seed)  # noqa: S311
+    texts = rng.sample(GENERAL_PROMPTS, min(count, len(GENERAL_PROMPTS)))
+    return [({"role": "user", "content": text},) for text in texts]
 
 
 def replay_pairs(
-    model: Model, *, path: Path, count: int, seed: int, max_tokens: int = 48, on_progress: Progress | None = None
+    model: Model, prompts: Sequence[Prompt], *, path: Path, max_tokens: int = 48, on_progress: Progress | None = None
 ) -> list[Pair]:
-    """Return up to `count` replay pairs, asking `model` (the base, no adapter) only for those not in `path` yet.
+    """Return a replay pair for each of `prompts`, asking only for those that are not in `path` yet.
 
-    `seed` chooses the prompts; there are as many pairs as GENERAL_PROMPTS at most. Every answer is kept in `path`
-    (JSONL) as it arrives, so an interrupted run loses nothing. `on_progress` gets how many are there, of how many.
-    Empty answers are left out. Raises EngineError when the model gives no answer.
+    `model` is the base without an adapter. Every answer is kept in `path` (JSONL) as it arrives, so an interrupted run
+    loses nothing. `on_progress` gets how many are there, of how many. Empty answers are left out. Raises EngineError
+    when the model gives no answer.
     """
-    rng = random.Random(seed)  # noqa: S311
-    prompts = rng.sample(GENERAL_PROMPTS, min(count, len(GENERAL_PROMPTS)))
-    answered = {pair.user_text: pair for pair in read_pairs(path)}
-    missing = [prompt for prompt in prompts if prompt not in answered]
+    answered = {_key(pair.messages): pair for pair in read_pairs(path)}
+    missing = [prompt for prompt in prompts if _key(prompt) not in answered]
     with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
         futures = [pool.submit(_ask, model, prompt, path, max_tokens) for prompt in missing]
         try:
             for done, future in enumerate(as_completed(futures), len(prompts) - len(missing) + 1):
                 pair = future.result()
-                answered[pair.user_text] = pair
+                answered[_key(pair.messages)] = pair
                 if on_progress:
                     on_progress(done, len(prompts))
         finally:
             pool.shutdown(cancel_futures=True)
-    return [answered[prompt] for prompt in prompts if answered[prompt].response.strip()]
+    pairs = [answered[_key(prompt)] for prompt in prompts]
+    return [pair for pair in pairs if pair.response.strip()]
 
 
-def _ask(model: Model, prompt: str, path: Path, max_tokens: int) -> Pair:
-    messages = ({"role": "user", "content": prompt},)
-    reply = model.chat(messages, max_tokens=max_tokens)
-    pair = Pair(messages, reply.text, source="replay", finished=reply.finish_reason == "stop")
+def _key(messages: Sequence[Message]) -> tuple[tuple[str, str], ...]:
+    return tuple((message["role"], message["content"]) for message in messages)
+
+
+def _ask(model: Model, prompt: Prompt, path: Path, max_tokens: int) -> Pair:
+    reply = model.chat(prompt, max_tokens=max_tokens)
+    pair = Pair(prompt, reply.text, source="replay", finished=reply.finish_reason == "stop")
     append_line(path, orjson.dumps(pair.to_json()))
     return pair

@@ -9,7 +9,7 @@ from typing import Any
 
 from cipher_nb.errors import TrainingError
 from cipher_nb.training.batches import Sample
-from cipher_nb.training.libraries import quiet_libraries
+from cipher_nb.training.libraries import prepare_libraries
 from cipher_nb.training.pairs import Pair
 
 
@@ -24,7 +24,7 @@ class Encoded:
 
 def load_tokenizer(checkpoint: Path) -> Any:
     """Return the checkpoint's tokenizer; TrainingError when it has none, or no chat template."""
-    quiet_libraries()
+    prepare_libraries()
     from transformers import AutoTokenizer
 
     try:

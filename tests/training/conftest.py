@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cipher_nb.training.libraries import quiet_libraries
+from cipher_nb.training.libraries import prepare_libraries
 from cipher_nb.training.pairs import Pair
 
 SYSTEM = "You are a careful coding assistant. Answer briefly."
@@ -31,7 +31,7 @@ GGUF_NAMES = {
 @pytest.fixture(scope="session")
 def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A transformers checkpoint of two layers whose tokens are bytes."""
-    quiet_libraries()
+    prepare_libraries()
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
