@@ -77,7 +77,7 @@ class TrainingSettings:
 class BatterySettings:
     """How many samples a category gets, and below which score a category counts as failed."""
 
-    per_category: int = 48
+    per_category: int = 64
     seed: int = 1
     fail_below: float = 0.5
     practice_pairs: int = 96
@@ -143,7 +143,7 @@ TEMPLATE = """\
 # base = ""                      # a transformers checkpoint to train on, instead of the served GGUF dequantised
 
 [battery]
-# per_category = 48
+# per_category = 64
 # seed = 1
 # fail_below = 0.5               # a category under this score feeds its practice pairs to the next dataset
 # practice_pairs = 96            # how many, for the weakest category

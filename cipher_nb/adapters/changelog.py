@@ -22,7 +22,7 @@ BUTTONS = "[APPLY]  [REVIEW]  [SKIP]"
 class Changelog:
     """What a night put before the operator. `id` is the night's; deltas are candidate minus production.
 
-    `status` is "pending", "applied" or "skipped"; `verdict` is the gate's word.
+    `status` is "pending", "applied", "skipped" or "rolled back"; `verdict` is the gate's word.
     """
 
     id: str
@@ -99,7 +99,7 @@ def find(path: Path, ref: str) -> Changelog:
 
 
 def answer(path: Path, changelog: Changelog, status: str) -> Changelog:
-    """Record that the operator answered `changelog` with "applied" or "skipped"."""
+    """Record what the operator made of `changelog`."""
     answered = replace(changelog, status=status)
     publish(path, answered)
     return answered

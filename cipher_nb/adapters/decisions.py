@@ -73,11 +73,13 @@ class Desk:
 
     def _apply(self, changelog: changelogs.Changelog, *, confirmed: bool, by: str) -> Decision:
         adapter = changelog.adapter
-        if changelog.status == "applied" or self.registry.state().production == adapter:
+        if self.registry.state().production == adapter:
             self._answer(changelog, "applied")
             return Decision("apply", "already", adapter, f"adapter {adapter} was applied before; nothing changed")
-        if changelog.status == "skipped":
-            raise DecisionError(f"changelog {changelog.ref} was skipped; the next night may stage a new adapter")
+        if changelog.status != "pending":
+            raise DecisionError(
+                f"changelog {changelog.ref} was {changelog.status}; the next night may stage an adapter"
+            )
         if changelog.verdict == "INCONCLUSIVE" and not confirmed:
             return Decision(
                 "apply", "confirm", adapter, "the gate could not prove this adapter better; apply it anyway?"
@@ -96,8 +98,10 @@ class Desk:
         adapter = changelog.adapter
         if changelog.status == "applied":
             raise DecisionError(f"changelog {changelog.ref} was applied; take it back with: cipher-nb rollback")
-        if changelog.status == "skipped":
-            return Decision("skip", "already", adapter, f"adapter {adapter} was skipped before; nothing changed")
+        if changelog.status != "pending":
+            return Decision(
+                "skip", "already", adapter, f"adapter {adapter} was {changelog.status} before; nothing changed"
+            )
         self.registry.archive(adapter, reason="skipped by the operator")
         self._answer(changelog, "skipped")
         self._audit("skip", "done", adapter, by, changelog.ref)
@@ -111,6 +115,7 @@ class Desk:
         decision = self._swap("rollback", state.previous, state.production)
         if decision.status == "done":
             self.registry.restore_previous()
+            self._mark_rolled_back(state.production)
             self.bus.append("phase", **{"from": state.production, "to": state.previous, "engine": "llama.cpp"})
         self._audit("rollback", decision.status, state.previous, by)
         return decision
@@ -133,6 +138,11 @@ class Desk:
             self.bus.append("error", source="swap", message=str(worse))
             raise
         return Decision(action, "reverted", adapter, f"{error}; {before} answers again")
+
+    def _mark_rolled_back(self, adapter: str) -> None:
+        changelog = changelogs.latest(self.paths.changelog)
+        if changelog and changelog.adapter == adapter:
+            self._answer(changelog, "rolled back")
 
     def _answer(self, changelog: changelogs.Changelog, status: str) -> None:
         changelogs.answer(self.paths.changelog, changelog, status)

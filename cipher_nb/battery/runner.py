@@ -36,7 +36,10 @@ def run(
     known = _known(path, header)
     wanted = {sample.id for sample in samples}
     rows = {name: row for name, row in known.items() if name in wanted}
-    todo = [sample for sample in samples if sample.id not in rows]
+    # a family's samples begin alike, and the server keeps what it has read
+    todo = sorted(
+        (sample for sample in samples if sample.id not in rows), key=lambda each: (each.category, each.family)
+    )
     total = len(wanted)
     _report(on_progress, len(rows), total)
     with ThreadPoolExecutor(workers, thread_name_prefix="battery") as pool:

@@ -40,6 +40,11 @@ class Pair:
         return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
     @property
+    def question(self) -> str:
+        """The user's last words, without the examples or turns before them."""
+        return self.messages[-1]["content"]
+
+    @property
     def user_text(self) -> str:
         """The prompt without its system text, which all prompts share."""
         return "\n".join(message["content"] for message in self.messages if message["role"] != "system")

@@ -76,7 +76,7 @@ class _Duplicates:
         self.seen: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
 
     def __call__(self, pair: Pair) -> str | None:
-        question = words(pair.user_text)
+        question = words(pair.question)
         same_answer = self.seen.setdefault(tuple(words(pair.response)) or (pair.response,), [])
         for other, earlier in same_answer:
             if question == earlier:

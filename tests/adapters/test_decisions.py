@@ -83,6 +83,8 @@ def test_apply_swaps_with_proof_and_rollback_gives_the_base_back_exactly(ws: Wor
     assert ws.decide("rollback").status == "done"
     assert answers(ws) == before
     assert ws.registry.state().production == "base"
+    with pytest.raises(DecisionError, match="was rolled back; the next night may stage an adapter"):
+        ws.decide("apply", LOG.ref)
     assert audit(ws) == [
         ("apply", "asked", LOG.adapter),
         ("apply", "done", LOG.adapter),

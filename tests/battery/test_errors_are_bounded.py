@@ -32,7 +32,7 @@ def pair(columns: dict[str, list[int]]):
 
 @pytest.mark.parametrize(("n", "changed"), [*SIZES, (100, 0.05), (300, 0.05), (300, 0.1)])
 def test_the_bound_of_a_category_clears_a_true_drop_of_five_hundredths_in_at_most_one_of_twenty(n, changed):
-    rng, trials = random.Random(n), 2000
+    rng, trials = random.Random(n), 4000
     seen = Counter(
         sum(1 << (12 * (d < 0)) for d in drawn(rng, n, changed=changed, delta=-0.05) if d) for _ in range(trials)
     )
@@ -47,7 +47,7 @@ def _bound(n: int, gains: int, losses: int) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "changed"), SIZES)
 def test_a_true_drop_of_five_hundredths_is_called_proven_in_at_most_one_of_twenty(n, changed):
-    rng, trials = random.Random(n), 200
+    rng, trials = random.Random(n), 400
     verdicts = Counter(
         compare(
             *pair({"a": drawn(rng, n, changed=changed, delta=-0.05), "b": drawn(rng, n, changed=0.9, delta=0.85)})
@@ -60,7 +60,7 @@ def test_a_true_drop_of_five_hundredths_is_called_proven_in_at_most_one_of_twent
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "changed"), SIZES)
 def test_equal_models_are_called_a_regression_in_at_most_one_of_twenty(n, changed):
-    rng, trials = random.Random(n), 200
+    rng, trials = random.Random(n), 400
     verdicts = Counter(
         compare(*pair({name: drawn(rng, n, changed=changed, delta=0.0) for name in "abcd"})).verdict
         for _ in range(trials)

@@ -87,18 +87,16 @@ def call(rng: random.Random, side: Side) -> Iterator[Question]:
         )
 
 
-TOOLS = ("read", "write", "search", "delete", "run")
+TOOLS = ("read", "search", "delete", "run")
 REQUESTS = {
     "practice": {
         "read": ("What does {} say?", "Show the text of {}."),
-        "write": ("Put a new line into {}.", "Create {} with this text."),
         "search": ("Where is {} mentioned?", "Find all uses of {}."),
         "delete": ("Remove {} for good.", "Throw {} away."),
         "run": ("Execute {}.", "Start {} and tell me its output."),
     },
     "sealed": {
         "read": ("Let me see {}.", "Open {} and quote it."),
-        "write": ("Save my text as {}.", "Add a paragraph to {}."),
         "search": ("Look for {} in the project.", "Which files refer to {}?"),
         "delete": ("Get rid of {}.", "Erase {} from the disk."),
         "run": ("Launch {}.", "Run the script {}."),
@@ -122,7 +120,6 @@ CALL_EXAMPLES = (
 ROUTE_EXAMPLES = (
     ("Look at a.txt.", "read"),
     ("Drop b.md.", "delete"),
-    ("Fill c.txt with text.", "write"),
     ("Try d.sh.", "run"),
     ("Grep for e.h.", "search"),
 )

@@ -1,4 +1,4 @@
-"""keybindings: reading a keymap, and writing a chord the way keymap files spell it."""
+"""keybindings: spelling a chord as a keymap file does, and telling where a binding works."""
 
 from __future__ import annotations
 
@@ -10,64 +10,55 @@ from cipher_nb.battery.samples import Side
 
 CATEGORY = "keybindings"
 
-USUAL = {
-    "C": "copy",
-    "V": "paste",
-    "X": "cut",
-    "Z": "undo",
-    "Y": "redo",
-    "S": "save",
-    "F": "find",
-    "P": "print",
-    "N": "new",
-    "O": "open",
-    "W": "close",
-    "H": "replace",
-}
-MEANING = {
-    "practice": "What does Ctrl+{} do: {}, {} or {}?",
-    "sealed": "{1}, {2} or {3}: pressing Ctrl+{0} means",
-}
-
 KEYS = {
     "practice": (*"abcdefghijklm", "f1", "f2", "f3", "f4", "f5", "f6"),
     "sealed": (*"nopqrstuvwxyz", "f7", "f8", "f9", "f10", "f11", "f12"),
 }
-MODIFIERS = (("Control", "ctrl"), ("Shift", "shift"), ("Alt", "alt"))
-SPELL = {
-    "practice": ("Hold {} and hit {}.", "Keep {} pressed, then tap {}."),
-    "sealed": ("{} with the {} key", "{} together with {}"),
+MODIFIERS = ("ctrl", "shift", "alt")
+PARTS = ("editor", "terminal", "search", "debug", "notebook", "list")
+CONDITIONS = {
+    "practice": ("{}Active", "{}Ready", "on{}", "{}Shown"),
+    "sealed": ("{}Focus", "{}Visible", "in{}", "{}Open"),
 }
-
-
-def usual(rng: random.Random, side: Side) -> Iterator[Question]:
-    for key in rounds(list(USUAL), rng):
-        others = rng.sample([action for action in USUAL.values() if action != USUAL[key]], 2)
-        choices = tuple(rng.sample([USUAL[key], *others], 3))
-        yield Question(MEANING[side].format(key, *choices), USUAL[key], choices)
 
 
 def spell(rng: random.Random, side: Side) -> Iterator[Question]:
     for key in rounds(KEYS[side], rng):
-        held = sorted(rng.sample(range(3), rng.randint(1, 3)))
-        names = " and ".join(MODIFIERS[i][0] for i in held)
-        yield Question(
-            rng.choice(SPELL[side]).format(names, key.upper()), "+".join([*(MODIFIERS[i][1] for i in held), key])
-        )
+        held = rng.sample(range(len(MODIFIERS)), rng.choice((1, 2, 2, 3)))
+        pressed = " + ".join([*(MODIFIERS[index].title() for index in held), key.upper()])
+        yield Question(pressed, _chord(held, key))
 
 
-USUAL_EXAMPLES = (
-    ("What is Ctrl+A for: italic, select or quit?", "select"),
-    ("What is Ctrl+I for: quit, select or italic?", "italic"),
-    ("What is Ctrl+Q for: quit, italic or bold?", "quit"),
-)
+def when(rng: random.Random, side: Side) -> Iterator[Question]:
+    for part in rounds(PARTS, rng):
+        held = rng.sample(range(len(MODIFIERS)), rng.choice((1, 2)))
+        condition = rng.choice(CONDITIONS[side]).format(part)
+        yield Question(f"{_chord(held, rng.choice(KEYS[side]))} when {condition}", part, PARTS)
+
+
+def _chord(held: list[int], key: str) -> str:
+    return "+".join([*(MODIFIERS[index] for index in sorted(held)), key])
+
+
 SPELL_EXAMPLES = (
-    ("Control and 1", "ctrl+1"),
-    ("Shift and Alt and 2", "shift+alt+2"),
-    ("Control and Alt and 3", "ctrl+alt+3"),
+    ("Ctrl + 1", "ctrl+1"),
+    ("Alt + Shift + Tab", "shift+alt+tab"),
+    ("Ctrl + Alt + Home", "ctrl+alt+home"),
+    ("Alt + 4", "alt+4"),
+)
+WHEN_EXAMPLES = (
+    ("ctrl+1 when panelUsed", "panel"),
+    ("alt+2 when tabUsed", "tab"),
+    ("shift+3 when menuUsed", "menu"),
 )
 
 FAMILIES = (
-    Family("usual", "Say in one word what the shortcut does.", "choice", usual, examples=USUAL_EXAMPLES),
-    Family("spell", "Write the chord as a keymap file does.", "exact", spell, examples=SPELL_EXAMPLES),
+    Family(
+        "spell",
+        "Write the chord as a keymap file does: ctrl, shift, alt, key.",
+        "exact",
+        spell,
+        examples=SPELL_EXAMPLES,
+    ),
+    Family("when", "Name the part of the window where the keybinding works.", "choice", when, examples=WHEN_EXAMPLES),
 )
