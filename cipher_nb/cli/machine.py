@@ -37,7 +37,7 @@ def demo(*, out: Output, folder: Path) -> None:
     outcome = run_demo(folder, say=out.say, fetching=fetching, on_watch=bars, on_night_over=bars.close)
     out.result(asdict(outcome), outcome.text())
     if outcome.status not in ("staged", "archived"):
-        out.no()
+        out.unknown()
 
 
 @click.group()

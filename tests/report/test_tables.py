@@ -38,12 +38,19 @@ def test_the_table_ends_with_the_composite(folder):
         (-0.0500001, 0.05, "✕ below the gate"),
         (-0.0000001, 0.0, "✕ below the gate"),
         (0.0, 0.0, "= unchanged"),
-        (0.1, 0.0, "▲ better"),
+        (0.1, 0.0, "△ better, unproven"),
         (None, 0.05, "– not scored"),
     ],
 )
 def test_the_word_follows_the_rule_to_the_digit(delta, allowed, word):
     assert Delta("c", 1, 0.5, 0.5, delta, None, allowed).word == word
+
+
+@pytest.mark.parametrize(
+    ("lower", "word"), [(0.01, "▲ better"), (0.0, "△ better, unproven"), (-0.07, "△ better, unproven")]
+)
+def test_better_is_said_outright_only_where_the_evidence_vouches_for_it(lower, word):
+    assert Delta("c", 64, 0.5, 0.6, 0.1, lower).word == word
 
 
 def test_without_a_gate_there_is_a_sentence(folder):
