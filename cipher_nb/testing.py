@@ -18,14 +18,20 @@ Script = Sequence[str] | Callable[[Sequence[Message]], str]
 class ScriptedModel:
     """A `Model` that answers from a script: texts in order, or a function of the messages.
 
-    `asked` holds the messages of every call. Raises EngineError when the texts run out.
+    `asked` holds the messages of every call, `questions` their last words, `schemas` the schema of every chat. Raises
+    EngineError when the texts run out.
     """
 
     def __init__(self, script: Script, *, logprobs: Mapping[str, float] | None = None) -> None:
         self.asked: list[tuple[Message, ...]] = []
+        self.schemas: list[Mapping[str, Any] | None] = []
         self._script = script
         self._logprobs = dict(logprobs or {})
         self._lock = threading.Lock()
+
+    @property
+    def questions(self) -> list[str]:
+        return [messages[-1]["content"] for messages in self.asked]
 
     def chat(
         self,
@@ -39,6 +45,7 @@ class ScriptedModel:
         with self._lock:
             number = len(self.asked)
             self.asked.append(tuple(messages))
+            self.schemas.append(schema)
         if callable(self._script):
             return Reply(self._script(messages))
         if number >= len(self._script):

@@ -7,10 +7,10 @@ import pytest
 from cipher_nb.bus import Bus
 from cipher_nb.config import SandboxSettings
 from cipher_nb.errors import ConflictError, EngineError, NotFoundError, SandboxError, UnsafePathError
-from cipher_nb.model import Reply
 from cipher_nb.paths import Paths
 from cipher_nb.sandbox.edits import PROPOSAL_SCHEMA
 from cipher_nb.tasks import Tasks
+from cipher_nb.testing import ScriptedModel
 from cipher_nb.transcripts import Transcripts
 from tests.sandbox.conftest import BROKEN, git, make_project
 
@@ -26,23 +26,6 @@ def reply(replacement, **more):
 WRONG, RIGHT = reply("a * b"), reply("a + b")
 
 
-class ScriptedModel:
-    """Answers with its replies in turn and keeps what it was asked."""
-
-    def __init__(self, *replies):
-        self.replies, self.asked, self.schemas = list(replies), [], []
-
-    def chat(self, messages, *, max_tokens=256, temperature=0.0, seed=0, schema=None):
-        self.asked.append([dict(message) for message in messages])
-        self.schemas.append(schema)
-        if len(self.asked) > len(self.replies):
-            raise EngineError("the server at 127.0.0.1 does not answer")
-        return Reply(self.replies[len(self.asked) - 1])
-
-    def next_token_logprobs(self, messages, *, top=64):
-        raise EngineError("not scripted")
-
-
 class Desk:
     """A workspace with its tasks, and what they leave on the bus and in the transcripts."""
 
@@ -53,7 +36,7 @@ class Desk:
         self.tasks = Tasks(self.paths, settings=SandboxSettings(**settings), bus=self.bus, transcripts=self.transcripts)
 
     def propose(self, *replies, **more):
-        self.model = ScriptedModel(*replies)
+        self.model = ScriptedModel(replies)
         arguments = {"checks": [PYTEST], "files": ["calc.py"], "scaffold": "Be careful.", **more}
         return self.tasks.propose("make add add", model=self.model, **arguments)
 
@@ -141,7 +124,7 @@ def test_a_model_that_does_not_answer_is_an_error_on_the_bus_and_leaves_the_atte
     with pytest.raises(EngineError):
         desk.propose(WRONG)
     [error] = desk.events("error")
-    assert (error["source"], error["message"]) == ("tasks", "the server at 127.0.0.1 does not answer")
+    assert (error["source"], error["message"]) == ("tasks", "the script has 1 answers and was asked once more")
     assert [turn.reply for turn in desk.transcripts.read(task=error["task"])] == [WRONG]
 
 

@@ -122,10 +122,6 @@ class Client:
             self._post(f"/slots/{slot['id']}?action=erase", {})
         return len(slots)
 
-    def properties(self) -> dict[str, Any]:
-        """Return the server's own description of itself (model path, slots, chat template …)."""
-        return dict(self._call("GET", "/props"))
-
     def healthy(self) -> bool:
         """Tell whether the server answers and has its model loaded."""
         try:

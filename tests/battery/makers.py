@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cipher_nb.battery.results import Header, Results, Row
 from cipher_nb.battery.samples import Sample, sample_id
-from cipher_nb.model import Message, Reply
+from cipher_nb.testing import ScriptedModel
 
 
 def header(
@@ -44,30 +43,6 @@ def sample(text: str, *, target: str = "yes", choices: tuple[str, ...] = ()) -> 
     )
 
 
-class Scripted:
-    """A model whose answer is a function of the question; it remembers what it was asked."""
-
-    def __init__(self, answer: Callable[[str], str], *, logprobs: Mapping[str, float] | None = None) -> None:
-        self.answer = answer
-        self.logprobs = logprobs or {}
-        self.asked: list[str] = []
-        self._lock = threading.Lock()
-
-    def chat(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int = 256,
-        temperature: float = 0.0,
-        seed: int = 0,
-        schema: Mapping[str, Any] | None = None,
-    ) -> Reply:
-        question = messages[-1]["content"]
-        with self._lock:
-            self.asked.append(question)
-        return Reply(self.answer(question))
-
-    def next_token_logprobs(self, messages: Sequence[Message], *, top: int = 64) -> Mapping[str, float]:
-        with self._lock:
-            self.asked.append(messages[-1]["content"])
-        return self.logprobs
+def scripted(answer: Callable[[str], str], *, logprobs: Mapping[str, float] | None = None) -> ScriptedModel:
+    """A model whose answer is a function of the question."""
+    return ScriptedModel(lambda messages: answer(messages[-1]["content"]), logprobs=logprobs)
