@@ -11,6 +11,7 @@ import pytest
 from cipher_nb.adapters import changelog as changelogs
 from cipher_nb.adapters.changelog import Changelog
 from cipher_nb.adapters.serving import refresh
+from cipher_nb.cockpit import Cockpit
 from cipher_nb.engine import daemon, swap
 from cipher_nb.errors import DecisionError
 from cipher_nb.files import read_lines
@@ -102,6 +103,18 @@ def test_deciding_twice_changes_nothing_the_second_time(ws: Workspace) -> None:
     assert ws.registry.state() == state
     with pytest.raises(DecisionError, match="was applied; take it back with: cipher-nb rollback"):
         ws.decide("skip", LOG.ref)
+
+
+def test_the_cockpits_button_is_the_same_decision(ws: Workspace) -> None:
+    record_canary(ws)
+    cockpit = Cockpit(ws)
+    cockpit.apply_button.click()
+    assert ws.registry.state().production == LOG.adapter
+    assert [(row["status"], row["by"]) for row in read_lines(ws.paths.audit)] == [
+        ("asked", "cockpit"),
+        ("done", "cockpit"),
+    ]
+    assert "canary as recorded" in cockpit.status.value
 
 
 def test_a_canary_that_answers_otherwise_takes_the_swap_back(ws: Workspace) -> None:
