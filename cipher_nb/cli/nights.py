@@ -14,15 +14,25 @@ if TYPE_CHECKING:
     from cipher_nb.workspace import Workspace
 
 
-@click.group(invoke_without_command=True)
+class _RunByDefault(click.Group):
+    """A group whose name alone, or with options, means its `run` command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = {*self.commands, *ctx.help_option_names}
+        return super().parse_args(ctx, args if args and args[0] in known else ["run", *args])
+
+
+@click.group(cls=_RunByDefault)
+def night() -> None:
+    """One night, from collect to changelog; `night` alone is `night run`."""
+
+
+@night.command("run")
 @click.option("--when-idle", default=None, metavar="2h", help="Refuse while the operator was active in the last 2 h.")
 @click.option("--since", default=None, metavar="24h", help="Learn from the work of the last 24 h.")
-@click.pass_context
 @on_workspace
-def night(context: click.Context, *, ws: Workspace, out: Output, when_idle: str | None, since: str | None) -> None:
+def night_run(*, ws: Workspace, out: Output, when_idle: str | None, since: str | None) -> None:
     """Run one night: collect, train, export, battery, gate, stage, changelog."""
-    if context.invoked_subcommand:
-        return
     from cipher_nb.cli.progress import NightBars
     from cipher_nb.night.idle import parse_duration
     from cipher_nb.report.page import write

@@ -71,6 +71,16 @@ def test_an_event_without_its_fields_is_not_written_and_the_answer_is_no(workspa
     assert json.loads(done.stdout)["written"] is False
 
 
+def test_a_workspace_is_named_from_anywhere(workspace: Path, tmp_path: Path) -> None:
+    named = ("--workspace", str(workspace))
+    assert answer("night", "list", *named, cwd=tmp_path) == []
+    assert answer("night", "status", *named, cwd=tmp_path)["running"] is False
+    assert answer("engine", "stop", *named, cwd=tmp_path) == {"stopped": False}
+    assert len(answer("battery", "list", *named, cwd=tmp_path)) == 8
+    refused = run("night", "--when-idle", "2h", *named, "--json", cwd=tmp_path)
+    assert (refused.returncode, json.loads(refused.stdout)["status"]) == (1, "not-idle")
+
+
 def test_typed_fields_become_json_values(workspace: Path) -> None:
     answer("event", "gate", "gate=pytest", "passed=true", "duration_ms=12", cwd=workspace)
     newest = answer("state", "--limit", "1", cwd=workspace)[0]
