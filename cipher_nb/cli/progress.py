@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,14 +12,16 @@ if TYPE_CHECKING:
 
 @contextmanager
 def fetching(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar in bytes while a model is fetched."""
+    """Show a bar in bytes while a model is fetched; none where it is there already."""
     from tqdm import tqdm
 
-    with tqdm(unit="B", unit_scale=True, desc=f"fetching {name}") as bar:
+    with ExitStack() as stack:
+        bars: list[Any] = []
 
         def show(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(max(0, done - bar.n))
+            if not bars:
+                bars.append(stack.enter_context(tqdm(total=total, unit="B", unit_scale=True, desc=f"fetching {name}")))
+            bars[0].update(max(0, done - bars[0].n))
 
         yield show
 

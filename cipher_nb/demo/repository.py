@@ -137,6 +137,7 @@ def make_repository(folder: Path, *, when: datetime) -> None:
             f"{folder} is not empty; choose another folder, or run another night there: "
             f"cipher-nb night --workspace {folder}"
         )
+    git_output(Path.cwd(), "--version")  # without git nothing is to be written
     for name, text in FILES.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -163,6 +163,17 @@ def test_a_demo_into_a_folder_with_something_in_it_touches_nothing(workspace: Pa
     assert sorted(workspace.rglob("*")) == before
 
 
+@pytest.mark.model
+def test_a_demo_without_git_says_so_and_writes_nothing(tmp_path: Path, embedded_gguf: Path) -> None:
+    command = [sys.executable, "-m", "cipher_nb.cli", "demo", "d"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PATH": "/nowhere"}, check=False
+    )
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("cipher-nb: git is not installed")
+    assert not (tmp_path / "d").exists()
+
+
 def test_doctor_reports_every_finding_as_json(workspace: Path) -> None:
     done = run("doctor", "--json", cwd=workspace)
     found = {row["name"]: row for row in json.loads(done.stdout)}
