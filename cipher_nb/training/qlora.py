@@ -6,6 +6,7 @@ import dataclasses
 import math
 import random
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,7 +142,9 @@ def with_adapter(base: Any, settings: TrainingSettings) -> Any:
     config = LoraConfig(
         r=settings.rank, lora_alpha=settings.alpha, target_modules="all-linear", bias="none", task_type="CAUSAL_LM"
     )
-    return get_peft_model(base, config)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # peft asks transformers by an old name
+        return get_peft_model(base, config)
 
 
 def _loop(
