@@ -11,6 +11,7 @@ from cipher_nb.engine.client import Client
 from cipher_nb.engine.daemon import Daemon
 from cipher_nb.engine.server import ServeSpec
 from cipher_nb.errors import ConfigError, EngineError
+from cipher_nb.files import locked
 from cipher_nb.paths import Paths
 
 
@@ -35,11 +36,17 @@ def refresh(paths: Paths, config: Config, registry: Registry, *, model: Path) ->
     """Return a running engine that holds every needed adapter.
 
     One that lacks an adapter goes on answering until its successor is healthy and on production; then it is retired.
+    Two callers at once get the same engine: the second waits for the first.
     """
-    blue = daemon.find(paths.engine)
+    with locked(paths.engine, timeout_s=config.engine.start_timeout_s):
+        blue = daemon.find(paths.engine)
+        if blue and daemon.holds(blue, model=model, adapters=registry.needed()):
+            return blue
+        return _replace(blue, paths, config, registry, model=model)
+
+
+def _replace(blue: Daemon | None, paths: Paths, config: Config, registry: Registry, *, model: Path) -> Daemon:
     needed = registry.needed()
-    if blue and daemon.holds(blue, model=model, adapters=needed):
-        return blue
     green = daemon.launch(spec_of(paths, config, model=model, adapters=needed, log=paths.engine_log), paths.engine)
     with green.client(config.engine) as client:
         swap.serve(client, registry.state().production)

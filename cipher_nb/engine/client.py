@@ -31,6 +31,7 @@ class Client:
 
     def __init__(self, url: str, *, api_key: str = "", timeout_s: float = 300.0) -> None:
         self.url = url.rstrip("/")
+        self.api_key = api_key
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         limits = httpx.Limits(max_connections=None, keepalive_expiry=60.0)
         # trust_env=False: a proxy variable must never carry a prompt off this machine.
