@@ -78,7 +78,7 @@ class BatterySettings:
     """How many samples a category gets, and below which score a category counts as failed."""
 
     per_category: int = 64
-    seed: int = 1
+    seed: int = 7
     fail_below: float = 0.5
     practice_pairs: int = 96
 
@@ -144,7 +144,7 @@ TEMPLATE = """\
 
 [battery]
 # per_category = 64
-# seed = 1
+# seed = 7
 # fail_below = 0.5               # a category under this score feeds its practice pairs to the next dataset
 # practice_pairs = 96            # how many, for the weakest category
 
