@@ -163,6 +163,26 @@ def test_a_demo_into_a_folder_with_something_in_it_touches_nothing(workspace: Pa
     assert sorted(workspace.rglob("*")) == before
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ("init new", 3, "File too large"),
+        ("event preference pattern=x direction=prefer", 1, ""),
+        ("night", 3, "File too large"),
+    ],
+)
+def test_where_nothing_can_be_written_there_is_one_line_and_the_bus_is_whole(
+    workspace: Path, arguments: str, code: int, words: str
+) -> None:
+    before = (workspace / ".aide/cipher-state.jsonl").read_bytes()
+    command = f"ulimit -f 0; exec {sys.executable} -m cipher_nb.cli {arguments}"
+    done = subprocess.run(["bash", "-c", command], cwd=workspace, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (workspace / ".aide/cipher-state.jsonl").read_bytes() == before
+
+
 @pytest.mark.model
 def test_a_demo_without_git_says_so_and_writes_nothing(tmp_path: Path, embedded_gguf: Path) -> None:
     command = [sys.executable, "-m", "cipher_nb.cli", "demo", "d"]
