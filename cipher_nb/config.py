@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 import tomllib
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from cipher_nb.errors import ConfigError
+from cipher_nb.errors import ConfigError, suggestion
 
 
 @dataclass(frozen=True)
@@ -183,9 +182,7 @@ def _section(name: str, kind: type, table: object, path: Path) -> Any:
 def _refuse_unknown(found: dict[str, Any], known: dict[str, Any], *, where: str, path: Path) -> None:
     for key in found:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
-            raise ConfigError(f"{where}{key} is unknown; {hint} ({path})")
+            raise ConfigError(f"{where}{key} is unknown; {suggestion(key, known)} ({path})")
 
 
 def _value(where: str, kind: Any, value: object, path: Path) -> Any:

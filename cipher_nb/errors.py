@@ -24,6 +24,18 @@
 A negative outcome (checks failed, the gate says no, not idle) is a value, never one of these.
 """
 
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return the way out for an unknown name: the nearest known one as a question, else all of them."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {near[0]}?" if near else f"known: {', '.join(names)}"
+
 
 class CipherError(Exception):
     """Base of all errors of this package; its text is one line that names the thing, the value and the way out."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cipher_nb.config import ScaffoldSettings
-from cipher_nb.errors import ConfigError
+from cipher_nb.errors import ConfigError, suggestion
 
 
 @dataclass(frozen=True)
@@ -88,9 +87,7 @@ def _refuse_oversized(required: Sequence[Section], budget: Budget) -> None:
 
 def _tier(name: str) -> Budget:
     if name not in TIERS:
-        near = difflib.get_close_matches(name, TIERS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(TIERS)}"
-        raise ConfigError(f"[scaffold] tier = {name!r} is unknown; {hint}")
+        raise ConfigError(f"[scaffold] tier = {name!r} is unknown; {suggestion(name, TIERS)}")
     return TIERS[name]
 
 

@@ -64,6 +64,13 @@ OLD_LONGEST = (
 )
 NEW_LOAD = "    file = Path(path)\n    return json.loads(file.read_text()) if file.exists() else []\n"
 
+UNKNOWN_TEST = (
+    "import pytest\n\nfrom shelf.books import mark_read\n\n\n"
+    "def test_an_unknown_title_is_refused():\n"
+    '    with pytest.raises(ValueError, match="Emma"):\n'
+    '        mark_read([], "Emma")\n'
+)
+
 WEEK: Sequence[Errand] = (
     Errand(
         150,
@@ -239,13 +246,7 @@ WEEK: Sequence[Errand] = (
                     OLD_MARK,
                     '    found = {book["title"]: book for book in books}\n    found[title]["read"] = True\n',
                 ),
-                write(
-                    "tests/test_unknown.py",
-                    "import pytest\n\nfrom shelf.books import mark_read\n\n\n"
-                    "def test_an_unknown_title_is_refused():\n"
-                    '    with pytest.raises(ValueError, match="Emma"):\n'
-                    '        mark_read([], "Emma")\n',
-                ),
+                write("tests/test_unknown.py", UNKNOWN_TEST),
             ),
             proposal(
                 "Refuse an unknown title",
@@ -257,13 +258,7 @@ WEEK: Sequence[Errand] = (
                     '        raise ValueError(f"no book is called {title!r}")\n'
                     '    found[0]["read"] = True\n',
                 ),
-                write(
-                    "tests/test_unknown.py",
-                    "import pytest\n\nfrom shelf.books import mark_read\n\n\n"
-                    "def test_an_unknown_title_is_refused():\n"
-                    '    with pytest.raises(ValueError, match="Emma"):\n'
-                    '        mark_read([], "Emma")\n',
-                ),
+                write("tests/test_unknown.py", UNKNOWN_TEST),
             ),
         ),
         "ship",

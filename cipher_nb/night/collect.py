@@ -107,7 +107,7 @@ def _freeze(
     replay = replay_pairs(
         client,
         _replay_prompts(parts, replay_wanted(len(new), share=settings.replay_share), weak),
-        path=parts.paths.replay / f"{sha256_of(parts.model())[:12]}.jsonl",
+        path=parts.paths.replay / f"{parts.base_sha256[:12]}.jsonl",
         on_progress=Progress(folder, "replay answers of the base"),
     )
     return freeze(

@@ -28,6 +28,11 @@ def is_idle(bus: Bus, transcripts: Transcripts, *, now: datetime, for_at_least: 
     return seen is None or now - seen >= for_at_least
 
 
+def never() -> bool:
+    """Stand in for `returned_since` where nobody's return is to stop anything."""
+    return False
+
+
 def returned_since(bus: Bus, transcripts: Transcripts, begun: datetime, *, every_s: float = 2.0) -> Callable[[], bool]:
     """Return a function that tells whether the operator came back after `begun`; it looks at most every `every_s`."""
     state = {"next": 0.0, "returned": False}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cipher_nb.errors import ConfigError, NotFoundError
+from cipher_nb.errors import ConfigError, NotFoundError, suggestion
 from cipher_nb.night.folder import STAGES
 
 NOTEBOOK_KEYS = ("path", "stages", "timeout_s", "parameters")
@@ -67,7 +66,7 @@ def with_parameters(job: Job, given: Mapping[str, Any]) -> Job:
     for name in given:
         everything = sorted({each for names in known.values() for each in names} - set(OWN_PARAMETERS))
         if not any(name in names for names in known.values()):
-            raise ConfigError(f"parameter {name!r} is unknown to job {job.name}; {_hint(name, everything)}")
+            raise ConfigError(f"parameter {name!r} is unknown to job {job.name}; {suggestion(name, everything)}")
     notebooks = [
         NotebookJob(
             path=notebook.path,
@@ -90,7 +89,7 @@ def check_parameters(job: Job) -> None:
         for name in (*OWN_PARAMETERS, *notebook.parameters):
             if name not in known:
                 raise ConfigError(
-                    f"parameter {name!r} is unknown to {notebook.path.name}; {_hint(name, sorted(known))}"
+                    f"parameter {name!r} is unknown to {notebook.path.name}; {suggestion(name, sorted(known))}"
                 )
 
 
@@ -113,7 +112,7 @@ def _notebook(row: object, path: Path) -> NotebookJob:
     stages = tuple(row.get("stages", ()))
     for stage in stages:
         if stage not in STAGES:
-            raise ConfigError(f"stage {stage!r} of {row['path']} is unknown; {_hint(str(stage), STAGES)} ({path})")
+            raise ConfigError(f"stage {stage!r} of {row['path']} is unknown; {suggestion(str(stage), STAGES)} ({path})")
     timeout_s, parameters = row.get("timeout_s", 3600), row.get("parameters", {})
     if not isinstance(timeout_s, int | float) or timeout_s <= 0 or not isinstance(parameters, dict):
         raise ConfigError(f"timeout_s or parameters of {row['path']} is of the wrong type ({path})")
@@ -126,9 +125,4 @@ def _notebook(row: object, path: Path) -> NotebookJob:
 def _refuse_unknown(found: Mapping[str, Any], known: tuple[str, ...], path: Path) -> None:
     for key in found:
         if key not in known:
-            raise ConfigError(f"{key} is unknown; {_hint(key, known)} ({path})")
-
-
-def _hint(name: str, known: Any) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+            raise ConfigError(f"{key} is unknown; {suggestion(key, known)} ({path})")

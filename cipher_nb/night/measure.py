@@ -17,7 +17,7 @@ from cipher_nb.engine import swap
 from cipher_nb.engine.client import Client
 from cipher_nb.engine.server import serving
 from cipher_nb.errors import BatteryError, NightStoppedError
-from cipher_nb.files import sha256_of
+from cipher_nb.night.idle import never
 from cipher_nb.night.parts import Parts
 
 OnProgress = Callable[[int, int], None]
@@ -50,7 +50,7 @@ def header_for(parts: Parts, adapter: str) -> Header:
         },
     }
     return Header.of(
-        base=sha256_of(parts.model()),
+        base=parts.base_sha256,
         adapter=adapter,
         battery_version=battery_version(),
         engine=f"xllamacpp {version('xllamacpp')}",
@@ -92,7 +92,7 @@ def measure_alone(parts: Parts, adapter: str, *, on_progress: OnProgress | None 
     if known is not None and len(known.rows) == len(sealed_samples(parts.config)):
         return known
     with night_server(parts, [adapter]) as client:
-        return measure(parts, client, adapter, on_progress=on_progress or _ignore, should_stop=_go_on)[0]
+        return measure(parts, client, adapter, on_progress=on_progress or _ignore, should_stop=never)[0]
 
 
 def stored(parts: Parts, adapter: str) -> Results | None:
@@ -114,7 +114,3 @@ def results_of(parts: Parts, name: str) -> Results:
 
 def _ignore(done: int, total: int) -> None:
     return
-
-
-def _go_on() -> bool:
-    return False

@@ -9,15 +9,11 @@ from typing import Any
 
 from cipher_nb.night.collect import collect_stage
 from cipher_nb.night.folder import NightFolder, begun_at
-from cipher_nb.night.idle import returned_since
+from cipher_nb.night.idle import never, returned_since
 from cipher_nb.night.judge import battery_stage, gate_stage
 from cipher_nb.night.parts import Parts
 from cipher_nb.night.publish import changelog_stage, stage_stage
 from cipher_nb.night.train import export_stage, train_stage
-
-
-def _go_on() -> bool:
-    return False
 
 
 @dataclass(frozen=True)
@@ -68,6 +64,6 @@ class Night:
 
     def _should_stop(self) -> Callable[[], bool]:
         if not self.stop_when_active:
-            return _go_on
+            return never
         begun = datetime.fromtimestamp(begun_at(self.folder), UTC)
         return returned_since(self.parts.bus, self.parts.transcripts, begun)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from cipher_nb.adapters.registry import Registry
 from cipher_nb.bus import Bus
 from cipher_nb.config import Config
+from cipher_nb.files import sha256_of
 from cipher_nb.paths import Paths
 from cipher_nb.records import Clock
 from cipher_nb.transcripts import Transcripts
@@ -26,3 +28,8 @@ class Parts:
     model: Callable[[], Path]
     cache: Path
     clock: Clock
+
+    @cached_property
+    def base_sha256(self) -> str:
+        """The hash of the model's file, read once: a night names the base many times."""
+        return sha256_of(self.model())
