@@ -12,6 +12,13 @@ __all__ = ["Workspace", "__version__"]
 __version__ = "0.1.0"
 
 
+def load_ipython_extension(ipython: Any) -> None:
+    """Add the magics `%cipher` and `%%cipher`; `%load_ext cipher_nb` calls this."""
+    from cipher_nb.magic import register
+
+    register(ipython)
+
+
 def __getattr__(name: str) -> Any:
     if name == "Workspace":
         from cipher_nb.workspace import Workspace

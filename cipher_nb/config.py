@@ -34,13 +34,35 @@ class EngineSettings:
 
 
 @dataclass(frozen=True)
+class BusSettings:
+    """How the state bus is kept.
+
+    `fsync`: "always" (a written event survives a power cut), "interval" (all but those of the last second do) or
+    "never" (events survive the process, not a power cut). `rotate_mb` closes the file at that size, 0 never does.
+    `secrets` are regular expressions of the operator's own for what must never be written.
+    """
+
+    fsync: Literal["never", "interval", "always"] = "interval"
+    rotate_mb: int = 0
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class ScaffoldSettings:
-    """The system text. A tier is a hard budget: micro is 24 lines and 640 bytes."""
+    """The system text. A tier is a hard budget: micro is 24 lines and 640 bytes, the two others are set here.
+
+    `pins` are learned lines that need no votes.
+    """
 
     tier: str = "micro"
+    small_lines: int = 48
+    small_bytes: int = 2_048
+    large_lines: int = 120
+    large_bytes: int = 8_192
     doctrine: str = "You are a careful coding assistant. Answer briefly. Change only what the task needs."
     memory: tuple[str, ...] = ()
     context: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,6 +119,7 @@ class Config:
 
     model: ModelSettings = field(default_factory=ModelSettings)
     engine: EngineSettings = field(default_factory=EngineSettings)
+    bus: BusSettings = field(default_factory=BusSettings)
     scaffold: ScaffoldSettings = field(default_factory=ScaffoldSettings)
     sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
@@ -118,11 +141,21 @@ TEMPLATE = """\
 # context_tokens = 16384         # shared by all slots
 # threads = 0                    # 0: as many as there are cores
 
+[bus]
+# fsync = "interval"             # "always": an event survives a power cut; "interval": all but the last second's do
+# rotate_mb = 0                  # close the file at that size and begin a new one; 0: never
+# secrets = []                   # regular expressions for what must never be written, beside those known
+
 [scaffold]
-# tier = "micro"                 # hard budget of the system text: 24 lines, 640 bytes
+# tier = "micro"                 # hard budget of the system text: 24 lines, 640 bytes; or "small", "large"
+# small_lines = 48
+# small_bytes = 2048
+# large_lines = 120
+# large_bytes = 8192
 # doctrine = "You are a careful coding assistant. Answer briefly. Change only what the task needs."
 # memory = []                    # lines the model should always know
 # context = []                   # lines about this workspace
+# pins = []                      # [learned] lines that need no votes
 
 [sandbox]
 # checks = []                    # commands a proposal must pass, e.g. ["python -m pytest -q"]

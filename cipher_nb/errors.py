@@ -3,6 +3,7 @@
     CipherError
     ├── ConfigError            cipher.toml, a job file or a parameter is wrong
     ├── NotFoundError          a workspace, task, night or adapter that does not exist
+    ├── RequestError           what an HTTP client asked for is wrong
     ├── ModelError             no usable model file
     │   └── ModelFetchError    the model could not be fetched
     ├── EngineError            the model server gave no answer
@@ -47,6 +48,10 @@ class ConfigError(CipherError, ValueError):
 
 class NotFoundError(CipherError, LookupError):
     """The named workspace, task, night or adapter does not exist."""
+
+
+class RequestError(CipherError, ValueError):
+    """A query, header or body that an HTTP client sent is not what the endpoint takes."""
 
 
 class ModelError(CipherError):

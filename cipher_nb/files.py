@@ -1,4 +1,4 @@
-"""Durable files: atomic writes, appends under a lock, paths that stay inside."""
+"""Durable files: atomic writes, locks, paths that stay inside."""
 
 from __future__ import annotations
 
@@ -56,43 +56,9 @@ def read_json(path: Path) -> Any:
         raise CipherError(f"{path} is not valid JSON ({error}); move it away to start afresh") from error
 
 
-def append_line(path: Path, line: bytes, *, durable: bool = False) -> None:
-    """Append one line with a single write, under a lock that other processes of ours honour.
-
-    A file that does not end in a newline (a writer died) gets one first, so that a crash costs only its own line.
-    With `durable` the line is on disk when this returns.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with locked(path), path.open("a+b") as file:
-        if file.seek(0, os.SEEK_END) > 0:
-            file.seek(-1, os.SEEK_END)
-            if file.read(1) != b"\n":
-                line = b"\n" + line
-        file.write(line.rstrip(b"\n") + b"\n")
-        file.flush()
-        if durable:
-            os.fsync(file.fileno())
-
-
 def locked(path: Path, *, timeout_s: float = 30.0) -> FileLock:
     """Return the lock that guards `path`: a context manager, released by the kernel when its holder dies."""
     return FileLock(path.with_name(f".{path.name}.lock"), timeout=timeout_s)
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the JSON objects of a JSONL file in file order; torn and foreign lines are left out."""
-    if not path.exists():
-        return []
-    rows = (_parse_object(line) for line in path.read_bytes().splitlines())
-    return [row for row in rows if row is not None]
-
-
-def _parse_object(line: bytes) -> dict[str, Any] | None:
-    try:
-        row = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None
-    return row if isinstance(row, dict) else None
 
 
 def inside(root: Path, relative: str) -> Path:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 Message = Mapping[str, str]
 """A chat message as OpenAI shapes it: `{"role": "system" | "user" | "assistant", "content": text}`."""
+
+OnText = Callable[[str], None]
+"""Called with each piece of an answer as it comes; together the pieces are the answer."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,12 @@ class Model(Protocol):
         temperature: float = 0.0,
         seed: int = 0,
         schema: Mapping[str, Any] | None = None,
+        on_text: OnText | None = None,
     ) -> Reply:
         """Return the answer to `messages`; with `schema` the text is JSON of that JSON schema.
 
-        Safe to call from several threads. Raises EngineError when no answer could be had.
+        `on_text` hears the answer while it is made; what it raises stops the model and comes out here. Safe to call
+        from several threads. Raises EngineError when no answer could be had, or not all of it.
         """
         ...
 

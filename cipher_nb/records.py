@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ Clock = Callable[[], datetime]
 
 UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 """Stands in for a time that a line does not tell: never recent, whatever `since` asks for."""
+
+_MADE_ID = re.compile("[0-9a-f]{22}")
 
 EVENT_FIELDS: Mapping[str, tuple[str, ...]] = {
     "approval": ("tool", "pattern", "summary"),
@@ -52,7 +55,8 @@ class Turn:
     """One question to the model and its answer.
 
     `kind` is "chat" or "proposal"; `attempt` counts a task's proposals from 1; `adapter` is what answered ("base"
-    or an adapter's id).
+    or an adapter's id). `finish` says why the reply ends: "stop" (it was done), "length" (cut off by a token limit),
+    "aborted" (the operator stopped it) or "tool_calls".
     """
 
     id: str
@@ -65,6 +69,7 @@ class Turn:
     adapter: str = "base"
     attempt: int = 1
     session: str = ""
+    finish: str = "stop"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -78,6 +83,7 @@ class Turn:
             "adapter": self.adapter,
             "attempt": self.attempt,
             "session": self.session,
+            "finish": self.finish,
         }
 
 
@@ -94,6 +100,11 @@ def new_id(now: datetime) -> str:
     return f"{int(now.timestamp() * 1000):012x}{secrets.token_hex(5)}"
 
 
+def made_at(name: str) -> datetime | None:
+    """Return when `new_id` made this id, to the millisecond; None for an id of another kind."""
+    return parse_ts(int(name[:12], 16)) if _MADE_ID.fullmatch(name) else None
+
+
 def format_ts(moment: datetime) -> str:
     """Return RFC 3339 in UTC with milliseconds and Z, e.g. 2026-11-30T09:59:48.123Z."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -104,6 +115,8 @@ def parse_ts(value: object) -> datetime | None:
     try:
         if isinstance(value, str):
             moment = datetime.fromisoformat(value)
+            if moment.tzinfo is UTC:
+                return moment
             return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return datetime.fromtimestamp(value / 1000, UTC)

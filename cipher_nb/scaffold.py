@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cipher_nb.config import ScaffoldSettings
@@ -16,13 +16,11 @@ class Budget:
     max_lines: int
     max_bytes: int
 
+    def holds(self, lines: int, bytes: int) -> bool:
+        return lines <= self.max_lines and bytes <= self.max_bytes
 
-TIERS: Mapping[str, Budget] = {
-    "micro": Budget(24, 640),
-    "small": Budget(48, 2_048),
-    "large": Budget(120, 8_192),
-}
 
+MICRO = Budget(max_lines=24, max_bytes=640)
 DROPPED_FIRST = ("learned", "workspace context", "memory")
 
 
@@ -53,12 +51,15 @@ def compose(sections: Sequence[Section], budget: Budget) -> Scaffold:
     """
     _refuse_oversized([section for section in sections if section.required], budget)
     kept = [list(section.lines) for section in sections]
+    lines, size = _size(line for section in kept for line in section)
     dropped: list[str] = []
     for place in sorted(range(len(sections)), key=lambda place: _drop_rank(sections[place])):
-        while kept[place] and not sections[place].required and not _fits(_text(kept), budget):
-            dropped.append(kept[place].pop())
-    text = _text(kept)
-    return Scaffold(text, _line_count(text), len(text.encode()), tuple(dropped))
+        while kept[place] and not sections[place].required and not budget.holds(lines, size):
+            line = kept[place].pop()
+            lines, size = lines - 1, size - len(line.encode()) - 1
+            dropped.append(line)
+    text = "\n".join(line for section in kept for line in section)
+    return Scaffold(text, lines, len(text.encode()), tuple(dropped))
 
 
 def compose_scaffold(settings: ScaffoldSettings, learned_lines: Sequence[str], context: Sequence[str] = ()) -> Scaffold:
@@ -72,23 +73,39 @@ def compose_scaffold(settings: ScaffoldSettings, learned_lines: Sequence[str], c
         Section("learned", tuple(learned_lines)),
         Section("workspace context", _headed("workspace context", (*settings.context, *context))),
     )
-    return compose(sections, _tier(settings.tier))
+    return compose(sections, _tier(settings))
+
+
+def tiers(settings: ScaffoldSettings) -> dict[str, Budget]:
+    """Return the budget of every tier: micro, which is fixed, and the two that cipher.toml sets."""
+    return {
+        "micro": MICRO,
+        "small": Budget(settings.small_lines, settings.small_bytes),
+        "large": Budget(settings.large_lines, settings.large_bytes),
+    }
+
+
+def _tier(settings: ScaffoldSettings) -> Budget:
+    known = tiers(settings)
+    if settings.tier not in known:
+        raise ConfigError(f"[scaffold] tier = {settings.tier!r} is unknown; {suggestion(settings.tier, known)}")
+    return known[settings.tier]
 
 
 def _refuse_oversized(required: Sequence[Section], budget: Budget) -> None:
-    text = _text([section.lines for section in required])
-    if not _fits(text, budget):
+    lines, size = _size(line for section in required for line in section.lines)
+    if not budget.holds(lines, size):
         names = ", ".join(section.name for section in required)
         raise ConfigError(
-            f"[scaffold] {names} needs {_line_count(text)} lines and {len(text.encode())} bytes, but the budget is "
+            f"[scaffold] {names} needs {lines} lines and {size} bytes, but the budget is "
             f"{budget.max_lines} lines and {budget.max_bytes} bytes; shorten it or choose a larger tier"
         )
 
 
-def _tier(name: str) -> Budget:
-    if name not in TIERS:
-        raise ConfigError(f"[scaffold] tier = {name!r} is unknown; {suggestion(name, TIERS)}")
-    return TIERS[name]
+def _size(lines: Iterable[str]) -> tuple[int, int]:
+    """Return how many lines there are, and the bytes of their text."""
+    sizes = [len(line.encode()) + 1 for line in lines]
+    return len(sizes), max(0, sum(sizes) - 1)
 
 
 def _headed(name: str, lines: Sequence[str]) -> tuple[str, ...]:
@@ -98,15 +115,3 @@ def _headed(name: str, lines: Sequence[str]) -> tuple[str, ...]:
 
 def _drop_rank(section: Section) -> int:
     return DROPPED_FIRST.index(section.name) if section.name in DROPPED_FIRST else len(DROPPED_FIRST)
-
-
-def _text(sections: Sequence[Sequence[str]]) -> str:
-    return "\n".join(line for lines in sections for line in lines)
-
-
-def _line_count(text: str) -> int:
-    return len(text.split("\n")) if text else 0
-
-
-def _fits(text: str, budget: Budget) -> bool:
-    return _line_count(text) <= budget.max_lines and len(text.encode()) <= budget.max_bytes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -9,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from cipher_nb.errors import EngineError
-from cipher_nb.model import Message, Reply
+from cipher_nb.model import Message, OnText, Reply
 from cipher_nb.workspace import Workspace
 
 Script = Sequence[str] | Callable[[Sequence[Message]], str]
 
 
 class ScriptedModel:
-    """A `Model` that answers from a script: texts in order, or a function of the messages.
+    """A `Model` that answers from a script: texts in order, or a function of the messages; `on_text` hears the words.
 
     `asked` holds the messages of every call, `questions` their last words, `schemas` the schema of every chat. Raises
     EngineError when the texts run out.
@@ -41,16 +42,24 @@ class ScriptedModel:
         temperature: float = 0.0,
         seed: int = 0,
         schema: Mapping[str, Any] | None = None,
+        on_text: OnText | None = None,
     ) -> Reply:
         with self._lock:
             number = len(self.asked)
             self.asked.append(tuple(messages))
             self.schemas.append(schema)
+        text = self._answer(number, messages)
+        if on_text:
+            for word in re.findall(r"\s*\S+|\s+$", text):
+                on_text(word)
+        return Reply(text)
+
+    def _answer(self, number: int, messages: Sequence[Message]) -> str:
         if callable(self._script):
-            return Reply(self._script(messages))
+            return self._script(messages)
         if number >= len(self._script):
             raise EngineError(f"the script has {len(self._script)} answers and was asked once more")
-        return Reply(self._script[number])
+        return self._script[number]
 
     def next_token_logprobs(self, messages: Sequence[Message], *, top: int = 64) -> Mapping[str, float]:
         with self._lock:

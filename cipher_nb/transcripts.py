@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import orjson
 
-from cipher_nb import files
 from cipher_nb.errors import CipherError
-from cipher_nb.records import UNDATED, Turn, parse_ts
+from cipher_nb.jsonl import BLOCK_BYTES, append_line, lines_from_end, rewrite
+from cipher_nb.records import UNDATED, Turn, parse_ts, utc_now
+
+LATE_LINES = 32
+"""So many older lines in a row, and 64 KiB of them, end a search: turns are written when answered, dated when asked."""
+
+_MADE_ID = re.compile("[0-9a-f]{22}")
+_WRITTEN_AT = re.compile(rb'"ts"\s*:\s*(?:"([^"\\]*)"|(\d{1,15}))')
+_SHORT_ESCAPES = frozenset('"\\/\b\f\n\r\t')
 
 
 class Transcripts:
@@ -23,28 +30,88 @@ class Transcripts:
     def append(self, turn: Turn) -> None:
         """Write the turn; a CipherError names the file when that was not possible."""
         try:
-            files.append_line(self._path, orjson.dumps(turn.to_json()))
+            append_line(self._path, orjson.dumps(turn.to_json()))
         except OSError as error:
             raise CipherError(
                 f"{self._path}: the turn was not recorded ({error}); free some space or check who may write there"
             ) from error
 
     def read(self, *, task: str | None = None, since: datetime | None = None) -> list[Turn]:
-        """Return matching turns, oldest first; torn and foreign lines are left out.
+        """Return the turns that `newest` yields, oldest first."""
+        return list(self.newest(task=task, since=since))[::-1]
 
-        A turn without a readable `ts` counts as written in 1970. Reads the whole file.
+    def newest(self, *, task: str | None = None, since: datetime | None = None) -> Iterator[Turn]:
+        """Yield matching turns, the last one in the file first; torn and foreign lines are left out.
+
+        Reads from the end, no further than is asked for, than `since`, and than the moment that a `records.new_id` of
+        a task tells; for another task id the whole file. A turn without a readable `ts` counts as written in 1970.
         """
-        turns = (_turn(row) for row in files.read_lines(self._path))
-        return [
-            turn
-            for turn in turns
-            if turn is not None
-            and (task is None or turn.task == task)
-            and (since is None or turn.ts >= since.astimezone(UTC))
-        ]
+        may_match = _spells(task) if task is not None else None
+        for line in self._back_to(_earliest(task, since)):
+            turn = _turn(line) if may_match is None or may_match(line) else None
+            if turn and task in (None, turn.task) and (since is None or turn.ts >= since.astimezone(UTC)):
+                yield turn
+
+    def purge(self, *, tasks: Collection[str] = (), before: datetime | None = None, everything: bool = False) -> int:
+        """Remove turns for good and return how many lines went; with `everything` torn and foreign ones go as well."""
+        moment = before.astimezone(UTC) if before else None
+
+        def keep(line: bytes) -> bool:
+            turn = _turn(line)
+            if everything or turn is None:
+                return not everything
+            return turn.task not in tasks and (moment is None or turn.ts >= moment)
+
+        return rewrite(self._path, keep)
+
+    def _back_to(self, earliest: datetime) -> Iterator[bytes]:
+        try:
+            file = self._path.open("rb")
+        except FileNotFoundError:
+            return
+        older_lines = older_bytes = 0
+        with file:
+            for line in filter(None, lines_from_end(file)):
+                yield line
+                if _written_at(line) >= earliest:
+                    older_lines = older_bytes = 0
+                    continue
+                older_lines, older_bytes = older_lines + 1, older_bytes + len(line)
+                if older_lines > LATE_LINES and older_bytes > BLOCK_BYTES:
+                    return
 
 
-def _turn(row: Mapping[str, Any]) -> Turn | None:
+def _earliest(task: str | None, since: datetime | None) -> datetime:
+    """Return the moment before which no turn can match."""
+    begun = UNDATED
+    if task is not None and _MADE_ID.fullmatch(task):
+        begun = parse_ts(int(task[:12], 16)) or UNDATED
+    if begun > utc_now():  # an id that only looks as if it were ours
+        begun = UNDATED
+    return max(begun, since.astimezone(UTC)) if since else begun
+
+
+def _spells(task: str) -> Callable[[bytes], bool]:
+    """Return a test on bytes that only lines can pass which name `task`; most others fail it, without being parsed."""
+    plain = orjson.dumps(task.encode(errors="replace").decode())
+    escape = b"\\u" if _SHORT_ESCAPES.isdisjoint(task) else b"\\"  # other programs may escape what we do not
+    return lambda line: plain in line or escape in line
+
+
+def _written_at(line: bytes) -> datetime:
+    found = _WRITTEN_AT.search(line)
+    if found is None:
+        return UNDATED
+    return parse_ts(int(found[2]) if found[2] else found[1].decode(errors="replace")) or UNDATED
+
+
+def _turn(line: bytes) -> Turn | None:
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(row, dict):
+        return None
     reply, attempt = row.get("reply"), row.get("attempt", 1)
     messages = _messages(row.get("messages"))
     if messages is None or not isinstance(reply, str) or not isinstance(attempt, int):
@@ -60,6 +127,7 @@ def _turn(row: Mapping[str, Any]) -> Turn | None:
         adapter=str(row.get("adapter", "base")),
         attempt=attempt,
         session=str(row.get("session", "")),
+        finish=str(row.get("finish", "stop")),
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,17 @@ from cipher_nb.adapters.decisions import Action, Decision, Desk
 from cipher_nb.adapters.registry import Registry
 from cipher_nb.adapters.serving import connect
 from cipher_nb.battery.results import Results
-from cipher_nb.bus import Bus
+from cipher_nb.bus import Bus, Unwanted
 from cipher_nb.chat import Answer, ask
 from cipher_nb.config import TEMPLATE, Config, load_config
 from cipher_nb.engine import swap
 from cipher_nb.engine.client import Client
 from cipher_nb.engine.models import find_model
+from cipher_nb.erasure import Erased, erase
 from cipher_nb.errors import NotFoundError
 from cipher_nb.files import write_atomic
-from cipher_nb.learned import LearnedLine, LearnedView
+from cipher_nb.learned import Explained, LearnedLine, LearnedView
+from cipher_nb.model import OnText
 from cipher_nb.night.folder import NightFolder, list_nights, new_night, open_night, resumable
 from cipher_nb.night.jobs import Job, bundled, load_job, with_parameters
 from cipher_nb.night.judge import standing
@@ -72,7 +74,7 @@ class Workspace:
 
     @cached_property
     def bus(self) -> Bus:
-        return Bus(self.paths.bus, clock=self.clock)
+        return Bus(self.paths.bus, settings=self.config.bus, clock=self.clock)
 
     @cached_property
     def transcripts(self) -> Transcripts:
@@ -93,12 +95,16 @@ class Workspace:
         return find_model(self.config.model.name, cache=user_cache())
 
     def learned(self, *, min_count: int = 3, limit: int = 15) -> list[LearnedLine]:
-        """Return the patterns that the operator approved often enough, best first."""
+        """Return the pinned patterns and those that the operator approved often enough, best first."""
         return self._learned_view.lines(min_count=min_count, limit=limit)
+
+    def explain(self, *, min_count: int = 3, limit: int = 15) -> list[Explained]:
+        """Return every pattern that votes were cast on, with why `learned` returns it or does not."""
+        return self._learned_view.explain(min_count=min_count, limit=limit)
 
     @cached_property
     def _learned_view(self) -> LearnedView:
-        return LearnedView(self.bus.read_from)
+        return LearnedView(self.bus, pins=self.config.scaffold.pins)
 
     def scaffold(self, *, tier: str | None = None) -> Scaffold:
         """Return the system text of the next prompt; costs what was added to the bus since the last call."""
@@ -112,8 +118,11 @@ class Workspace:
         with self._connect() as client:
             yield client
 
-    def chat(self, text: str, *, task: str | None = None) -> Answer:
-        """Ask the served model, with the scaffold in the system slot, and record the turn."""
+    def chat(self, text: str, *, task: str | None = None, on_text: OnText | None = None) -> Answer:
+        """Ask the served model, with the scaffold in the system slot, and record the turn.
+
+        `on_text` hears the answer as it comes; see `chat.ask` for what happens when it raises.
+        """
         with self.engine() as client:
             return ask(
                 text,
@@ -124,6 +133,7 @@ class Workspace:
                 model_name=self.config.model.name,
                 adapter=swap.served(client),
                 clock=self.clock,
+                on_text=on_text,
             )
 
     def propose(
@@ -146,6 +156,26 @@ class Workspace:
                 adapter=swap.served(client),
                 on_progress=on_progress,
             )
+
+    def purge(
+        self,
+        *,
+        ids: Collection[str] = (),
+        tasks: Collection[str] = (),
+        before: datetime | None = None,
+        everything: bool = False,
+    ) -> Erased:
+        """Remove events, turns, pairs and task records for good, and name what was made from them; see `erasure`."""
+        unwanted = Unwanted.of(ids, tasks, before, everything=everything)
+        return erase(
+            unwanted,
+            paths=self.paths,
+            bus=self.bus,
+            transcripts=self.transcripts,
+            registry=self.registry,
+            pins=self.config.scaffold.pins,
+            clock=self.clock,
+        )
 
     def changelog(self) -> Changelog | None:
         """Return the newest changelog, answered or not, or None."""

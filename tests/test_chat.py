@@ -1,18 +1,21 @@
 """The chat path: what the model is shown, and what is kept."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from cipher_nb.bus import Bus
-from cipher_nb.chat import ask
+from cipher_nb.chat import ask, visible
 from cipher_nb.config import ScaffoldSettings
+from cipher_nb.engine.client import Client
 from cipher_nb.errors import EngineError
 from cipher_nb.learned import LearnedView
 from cipher_nb.records import Turn
 from cipher_nb.scaffold import compose_scaffold
 from cipher_nb.testing import ScriptedModel
 from cipher_nb.transcripts import Transcripts
+from tests.scripted_server import event, scripted_server
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 SCAFFOLD = compose_scaffold(ScaffoldSettings(doctrine="Be brief."), ("[learned] uses pathlib",))
@@ -117,7 +120,7 @@ def test_half_a_character_stops_neither_the_question_nor_the_record(transcripts)
 
 def test_three_approvals_are_in_the_system_slot_of_the_next_chat(tmp_path, transcripts):
     bus = Bus(tmp_path / "cipher-state.jsonl")
-    view = LearnedView(bus.read_from)
+    view = LearnedView(bus)
     model = ScriptedModel(["a", "a"])
     for approvals in (2, 1):
         for _ in range(approvals):
@@ -126,3 +129,87 @@ def test_three_approvals_are_in_the_system_slot_of_the_next_chat(tmp_path, trans
         ask("q", model=model, scaffold=scaffold, transcripts=transcripts)
     assert model.asked[0][0] == system("Be brief.")
     assert model.asked[1][0] == system("Be brief.\n[learned] prefers async/await (doctrine) obey")
+
+
+def test_an_answer_is_heard_while_it_is_made_and_is_the_same(transcripts):
+    pieces = []
+    answer = ask(
+        "q",
+        model=ScriptedModel(["Use  Path.open.\n"]),
+        scaffold=SCAFFOLD,
+        transcripts=transcripts,
+        on_text=pieces.append,
+        clock=lambda: NOON,
+    )
+    assert pieces == ["Use", "  Path.open.", "\n"]
+    assert (answer.text, answer.turn.finish) == ("Use  Path.open.\n", "stop")
+    assert transcripts.read() == [answer.turn]
+
+
+def stop_at(word):
+    def hear(piece):
+        if word in piece:
+            raise KeyboardInterrupt
+
+    return hear
+
+
+def test_an_answer_that_the_operator_stops_is_kept_as_far_as_it_went_and_gone_on_with(transcripts):
+    model = ScriptedModel(["one two three", "four"])
+    with pytest.raises(KeyboardInterrupt):
+        ask("q1", model=model, scaffold=SCAFFOLD, transcripts=transcripts, task="t1", on_text=stop_at("two"))
+    (turn,) = transcripts.read(task="t1")
+    assert (turn.reply, turn.finish, turn.messages[-1]) == ("one two", "aborted", user("q1"))
+    ask("q2", model=model, scaffold=SCAFFOLD, transcripts=transcripts, task="t1")
+    assert model.asked[1] == (system(), user("q1"), assistant("one two"), user("q2"))
+
+
+def test_an_answer_stopped_before_its_first_word_leaves_nothing(transcripts):
+    def interrupted(messages):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ask("q", model=ScriptedModel(interrupted), scaffold=SCAFFOLD, transcripts=transcripts, on_text=print)
+    assert transcripts.read() == []
+
+
+def test_an_answer_that_the_engine_broke_off_is_not_recorded(transcripts):
+    with scripted_server() as server, Client(server.url) as client:
+        server.raw = [event({"content": "Use "}), event({"content": "half \\ud83d"})]
+        pieces = []
+        with pytest.raises(EngineError, match="broke off"):
+            ask("q", model=client, scaffold=SCAFFOLD, transcripts=transcripts, on_text=pieces.append)
+    assert pieces == ["Use ", "half \\ud83d"]
+    assert transcripts.read() == []
+
+
+def test_an_answer_that_a_token_limit_cuts_off_is_recorded_as_such(transcripts):
+    with scripted_server() as server, Client(server.url) as client:
+        server.finish = "length"
+        ask("q", model=client, scaffold=SCAFFOLD, transcripts=transcripts)
+    assert [turn.finish for turn in transcripts.read()] == ["length"]
+
+
+def test_half_a_character_in_a_task_id_is_a_question_mark(transcripts):
+    model = ScriptedModel(["a", "b"])
+    for question in ("q1", "q2"):
+        assert ask(question, model=model, scaffold=SCAFFOLD, transcripts=transcripts, task="t\udce9").task == "t?"
+    assert model.asked[1] == (system(), user("q1"), assistant("a"), user("q2"))
+
+
+def test_a_long_conversation_costs_what_is_replayed(transcripts, tmp_path):
+    for number in range(2000):
+        transcripts.append(Turn(str(number), NOON, "mine", "chat", (user("q"),), "x" * 1000))
+    model = ScriptedModel(["a"])
+    before = bytes_read()
+    ask("q", model=model, scaffold=SCAFFOLD, transcripts=transcripts, task="mine")
+    assert bytes_read() - before < 80_000
+    assert len(model.asked[0]) == 1 + 2 * 3 + 1
+
+
+def bytes_read():
+    return int(Path("/proc/self/io").read_text().split()[1])
+
+
+def test_a_terminal_gets_no_command_from_a_model():
+    assert visible("a\x1b[31m\r\x07\x9b\tb\n\u202ec\u2066 é 👩‍💻") == "a[31m\tb\nc é 👩‍💻"

@@ -34,7 +34,7 @@ def test_the_template_changes_nothing(tmp_path):
 
 def test_every_key_commented_out_in_the_template_is_the_real_default(tmp_path):
     uncommented, count = re.subn(r"(?m)^# (?=\w+ = )", "", TEMPLATE)
-    assert count == 30
+    assert count == 38
     assert load(tmp_path, uncommented) == Config()
 
 
@@ -91,7 +91,12 @@ def test_a_file_that_is_not_utf8_is_one_line_that_names_the_file(tmp_path):
 def test_settings_become_plain_json():
     assert settings_as_json(ScaffoldSettings(doctrine="d", memory=("m",))) == {
         "tier": "micro",
+        "small_lines": 48,
+        "small_bytes": 2048,
+        "large_lines": 120,
+        "large_bytes": 8192,
         "doctrine": "d",
         "memory": ("m",),
         "context": (),
+        "pins": (),
     }

@@ -90,48 +90,6 @@ def test_missing_json_is_a_missing_file(tmp_path):
         files.read_json(tmp_path / "a.json")
 
 
-@pytest.mark.parametrize("size", [10, 9_000, 1_000_000])
-def test_a_line_is_appended_with_one_write_whatever_its_length(tmp_path, size):
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b"torn")
-    before = write_calls()
-    files.append_line(path, b"x" * size)
-    assert write_calls() - before == 1
-    assert path.read_bytes() == b"torn\n" + b"x" * size + b"\n"
-
-
-def test_a_line_given_with_its_newline_gets_no_second_one(tmp_path):
-    path = tmp_path / "a.jsonl"
-    files.append_line(path, b"one\n", durable=True)
-    files.append_line(path, b"two")
-    assert path.read_bytes() == b"one\ntwo\n"
-
-
-def test_a_full_disk_costs_only_the_line_that_met_it(tmp_path):
-    path = tmp_path / "a.jsonl"
-    writer = python(
-        """
-        import resource, sys
-        from pathlib import Path
-        from cipher_nb import files
-        path = Path(sys.argv[1])
-        files.append_line(path, b"before")
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20, -1))
-        try:
-            files.append_line(path, b"x" * 100)
-        except OSError as error:
-            print(error.strerror)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))
-        files.append_line(path, b"after")
-        """,
-        path,
-    )
-    assert writer.communicate(timeout=60)[0] == "File too large\n"
-    lines = path.read_bytes().split(b"\n")
-    assert (lines[0], lines[-2:]) == (b"before", [b"after", b""])
-    assert set(b"".join(lines[1:-2])) <= set(b"x")
-
-
 def test_the_lock_of_a_killed_holder_is_free(tmp_path):
     path = tmp_path / "a.jsonl"
     holder = python(
@@ -152,16 +110,6 @@ def test_the_lock_of_a_killed_holder_is_free(tmp_path):
     holder.communicate()
     with files.locked(path, timeout_s=1):
         pass
-
-
-def test_lines_are_read_in_file_order_without_torn_and_foreign_ones(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b'{"n":1}\r\n\n[2]\nhello\n\xff\xfe\n{"n":3}\n{"n":')
-    assert files.read_lines(path) == [{"n": 1}, {"n": 3}]
-
-
-def test_a_missing_file_has_no_lines(tmp_path):
-    assert files.read_lines(tmp_path / "a.jsonl") == []
 
 
 @pytest.mark.parametrize("relative", ["a.py", "src/a.py", "./a.py", "not yet/there.py", "..a/b..", "ü.py", "a b"])
@@ -213,19 +161,3 @@ def test_sha256_is_that_of_the_bytes(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"abc")
     assert files.sha256_of(path) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-
-
-def test_appends_of_several_processes_are_all_there_and_whole(tmp_path):
-    path = tmp_path / "a.jsonl"
-    code = """
-        import sys
-        from pathlib import Path
-        from cipher_nb import files
-        for number in range(50):
-            files.append_line(Path(sys.argv[1]), (sys.argv[2] * (1 + 797 * number)).encode())
-        """
-    for writer in [python(code, path, letter) for letter in "abc"]:
-        writer.communicate(timeout=60)
-    found = sorted(path.read_bytes().splitlines())
-    assert found == sorted((letter * (1 + 797 * number)).encode() for letter in "abc" for number in range(50))
-    assert path.stat().st_size == sum(len(line) + 1 for line in found)

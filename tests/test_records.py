@@ -74,4 +74,5 @@ def test_a_turn_is_written_whole():
         "adapter": "a1",
         "attempt": 1,
         "session": "",
+        "finish": "stop",
     }

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from cipher_nb.config import ScaffoldSettings
 from cipher_nb.errors import ConfigError
-from cipher_nb.scaffold import TIERS, Budget, Scaffold, Section, compose, compose_scaffold
+from cipher_nb.learned import learned
+from cipher_nb.records import UNDATED, Event
+from cipher_nb.scaffold import Budget, Scaffold, Section, compose, compose_scaffold, tiers
 
 LEARNED = ("[learned] uses pathlib", "[learned] prefers async/await over promise chains")
 
@@ -35,9 +37,96 @@ def test_without_anything_the_text_is_empty():
     assert compose_scaffold(ScaffoldSettings(doctrine=""), ()) == Scaffold("", 0, 0, ())
 
 
-def test_micro_is_24_lines_and_640_bytes():
-    assert TIERS["micro"] == Budget(24, 640)
-    assert list(TIERS) == ["micro", "small", "large"]
+def test_micro_is_24_lines_and_640_bytes_whatever_the_two_others_are_set_to():
+    assert tiers(ScaffoldSettings()) == {
+        "micro": Budget(24, 640),
+        "small": Budget(48, 2048),
+        "large": Budget(120, 8192),
+    }
+    ours = ScaffoldSettings(small_lines=30, small_bytes=900, large_lines=31, large_bytes=901)
+    assert tiers(ours) == {"micro": Budget(24, 640), "small": Budget(30, 900), "large": Budget(31, 901)}
+
+
+EVERYTHING = {
+    "doctrine": "You are a careful coding assistant.\nChange only what the task needs.",
+    "memory": ("The package is built with hatchling.", "Größe und Straße stehen in UTF-8."),
+    "context": ("Branch: main",),
+}
+EVERY_LINE = """\
+You are a careful coding assistant.
+Change only what the task needs.
+[memory] The package is built with hatchling.
+[memory] Größe und Straße stehen in UTF-8.
+[learned] Answers in English
+[learned] Uses pathlib instead of os.path
+[learned] Names units in variables: timeout_s, max_bytes
+[learned] 変数名は英語で書く
+[workspace context] Branch: main
+[workspace context] Tests: pytest -q"""
+EVERY_PATTERN = (
+    "[learned] Answers in English",
+    "[learned] Uses pathlib instead of os.path",
+    "[learned] Names units in variables: timeout_s, max_bytes",
+    "[learned] 変数名は英語で書く",
+)
+
+
+@pytest.mark.parametrize("tier", ["micro", "small", "large"])
+def test_the_whole_text_of_each_tier_where_everything_fits(tier):
+    scaffold = compose_scaffold(ScaffoldSettings(tier=tier, **EVERYTHING), EVERY_PATTERN, ("Tests: pytest -q",))
+    assert scaffold == Scaffold(EVERY_LINE, 10, 396, ())
+
+
+def test_the_whole_text_of_micro_where_too_much_was_learned():
+    patterns = [f"[learned] {number:02} is about fifty bytes long with its head" for number in range(1, 16)]
+    scaffold = compose_scaffold(ScaffoldSettings(**EVERYTHING), patterns, ("Tests: pytest -q",))
+    assert (
+        scaffold.text
+        == """\
+You are a careful coding assistant.
+Change only what the task needs.
+[memory] The package is built with hatchling.
+[memory] Größe und Straße stehen in UTF-8.
+[learned] 01 is about fifty bytes long with its head
+[learned] 02 is about fifty bytes long with its head
+[learned] 03 is about fifty bytes long with its head
+[learned] 04 is about fifty bytes long with its head
+[learned] 05 is about fifty bytes long with its head
+[learned] 06 is about fifty bytes long with its head
+[learned] 07 is about fifty bytes long with its head
+[workspace context] Branch: main
+[workspace context] Tests: pytest -q"""
+    )
+    assert (scaffold.lines, scaffold.bytes, scaffold.dropped) == (13, 601, tuple(patterns[:6:-1]))
+
+
+@pytest.mark.parametrize(
+    ("tier", "lines", "learned", "context"), [("micro", 24, 0, 22), ("small", 48, 6, 40), ("large", 120, 78, 40)]
+)
+def test_every_tier_keeps_to_its_lines_and_learned_lines_go_first(tier, lines, learned, context):
+    ours = ScaffoldSettings(tier=tier, doctrine="d\nd", context=[f"{n:02}" for n in range(40)])
+    scaffold = compose_scaffold(ours, [f"[learned] {n:02}" for n in range(200)])
+    assert scaffold.lines == lines
+    kept = scaffold.text.split("\n")
+    assert sum(line.startswith("[learned]") for line in kept) == learned
+    assert sum(line.startswith("[workspace context]") for line in kept) == context
+
+
+@pytest.mark.parametrize(("tier", "budget"), [("micro", 640), ("small", 2_048), ("large", 8_192)])
+def test_a_character_of_several_bytes_at_the_edge_fits_whole_or_its_line_goes(tier, budget):
+    room = budget - len("d\n[learned] ")
+    fits, over = "é" * (room // 2) + "x" * (room % 2), "é" * (room // 2) + "é" * (room % 2) + "x" * (1 - room % 2)
+    settings = ScaffoldSettings(tier=tier, doctrine="d")
+    assert compose_scaffold(settings, [f"[learned] {fits}"]) == Scaffold(f"d\n[learned] {fits}", 2, budget, ())
+    assert compose_scaffold(settings, [f"[learned] {over}"]) == Scaffold("d", 1, 1, (f"[learned] {over}",))
+
+
+def test_a_pin_is_dropped_after_every_other_learned_line():
+    events = [Event("approval", UNDATED, fields={"pattern": f"voted {number}"}) for number in (1, 2) for _ in "aaa"]
+    lines = [line.line for line in learned(events, pins=("pinned, and by far the longest of them all",))]
+    scaffold = compose_scaffold(ScaffoldSettings(tier="small", doctrine="d", small_bytes=60), lines)
+    assert scaffold.text == "d\n[learned] pinned, and by far the longest of them all"
+    assert scaffold.dropped == ("[learned] voted 2", "[learned] voted 1")
 
 
 def test_a_line_break_in_memory_or_context_opens_no_line_of_its_own():

@@ -4,19 +4,21 @@ import subprocess
 import sys
 import textwrap
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+import orjson
 import pytest
 
 from cipher_nb.errors import CipherError
-from cipher_nb.records import UNDATED, Turn
+from cipher_nb.records import UNDATED, Turn, format_ts, new_id
 from cipher_nb.transcripts import Transcripts
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
-def turn(number=0, *, task="t1", ts=NOON, reply="r"):
+def turn(number=0, *, task="t1", ts=NOON, reply="r", finish="stop"):
     messages = ({"role": "system", "content": "s"}, {"role": "user", "content": f"ü {number}\n"})
-    return Turn(f"id{number}", ts, task, "chat", messages, reply, "smollm2", "a1", 2, "s1")
+    return Turn(f"id{number}", ts, task, "chat", messages, reply, "smollm2", "a1", 2, "s1", finish)
 
 
 @pytest.fixture
@@ -25,8 +27,8 @@ def path(tmp_path):
 
 
 def test_a_turn_comes_back_as_it_was_given(path):
-    Transcripts(path).append(turn())
-    assert Transcripts(path).read() == [turn()]
+    Transcripts(path).append(turn(finish="aborted"))
+    assert Transcripts(path).read() == [turn(finish="aborted")]
 
 
 def test_a_missing_file_has_no_turns(path):
@@ -108,3 +110,99 @@ def test_a_turn_that_cannot_be_written_is_one_line_that_names_the_file(tmp_path)
         f"{path}: the turn was not recorded ([Errno 28] No space left on device); "
         "free some space or check who may write there"
     )
+
+
+def test_the_newest_turns_come_first_and_no_more_is_read_than_is_taken(path):
+    transcripts = Transcripts(path)
+    for number in range(2000):
+        transcripts.append(turn(number, task=f"t{number % 2}", reply="x" * 1000))
+    before = bytes_read()
+    newest = transcripts.newest(task="t0")
+    assert [next(newest).id for _ in range(3)] == ["id1998", "id1996", "id1994"]
+    assert bytes_read() - before < 70_000
+
+
+def bytes_read():
+    return int(Path("/proc/self/io").read_text().split()[1])
+
+
+def filled(path, lines):
+    """Write so many turns of other tasks, a minute apart, the last at noon, and return the transcripts."""
+    path.parent.mkdir(exist_ok=True)
+    rows = (
+        orjson.dumps(turn(number, task="other", ts=NOON - timedelta(minutes=lines - number), reply="x" * 900).to_json())
+        for number in range(lines)
+    )
+    path.write_bytes(b"\n".join(rows) + b"\n")
+    return Transcripts(path)
+
+
+@pytest.mark.parametrize("lines", [1_000, 20_000])
+def test_a_tasks_turns_cost_the_same_in_a_file_of_any_size(path, lines):
+    transcripts = filled(path, lines)
+    task = new_id(NOON)
+    transcripts.append(turn(1, task=task))
+    before = bytes_read()
+    assert transcripts.read(task=task) == [turn(1, task=task)]
+    assert transcripts.read(since=NOON) == [turn(1, task=task)]
+    assert bytes_read() - before < 2 * 3 * 65_536
+
+
+def test_a_turn_dated_before_those_that_were_written_first_is_found(path):
+    transcripts, task = Transcripts(path), new_id(NOON)
+    transcripts.append(turn(1, task=task))
+    for number in range(32):  # asked earlier, and answered at length
+        transcripts.append(turn(number, task="other", ts=NOON - timedelta(minutes=5), reply="x" * 100_000))
+    assert [found.id for found in transcripts.read(task=task)] == ["id1"]
+
+
+def test_a_task_named_by_the_operator_is_found_however_far_back(path):
+    names = ("refactor the loader", "aaaaaaaaaaaaaaaaaaaaaa", "a/b", "ü", 'quo"te', "back\\slash")
+    path.parent.mkdir()
+    path.write_bytes(b"".join(orjson.dumps(turn(task=name).to_json()) + b"\n" for name in names))
+    with path.open("ab") as file:
+        file.write(
+            b"".join(orjson.dumps(turn(task="other", ts=NOON, reply="x" * 900).to_json()) + b"\n" for _ in range(200))
+        )
+    for name in names:
+        assert Transcripts(path).read(task=name) == [turn(task=name)]
+
+
+@pytest.mark.parametrize(("name", "spelled"), [("ü", "\\u00fc"), ("a/b", "a\\/b"), ("t1", "\\u00741")])
+def test_a_task_that_another_program_spelled_with_escapes_is_found(path, name, spelled):
+    path.parent.mkdir()
+    path.write_text(f'{{"messages":[{{"role":"user","content":"q"}}],"reply":"r","task":"{spelled}"}}\n')
+    assert [found.task for found in Transcripts(path).read(task=name)] == [name]
+
+
+@pytest.mark.parametrize("ts", [f'"{format_ts(NOON)}"', str(int(NOON.timestamp() * 1000))])
+def test_times_of_other_programs_do_not_end_a_search(path, ts):
+    transcripts, task = Transcripts(path), new_id(NOON)
+    transcripts.append(turn(1, task=task))
+    row = f'{{"ts" : {ts},"messages":[{{"role":"user","content":"{"x" * 900}"}}],"reply":"r"}}\n'
+    with path.open("a") as file:
+        file.write(row * 200)
+    assert [found.id for found in transcripts.read(task=task)] == ["id1"]
+
+
+def test_a_line_of_before_the_finish_was_recorded_was_finished(path):
+    Transcripts(path).append(turn())
+    path.write_text(path.read_text().replace(',"finish":"stop"', ""))
+    assert "finish" not in path.read_text()
+    assert Transcripts(path).read() == [turn()]
+
+
+def test_purged_turns_are_gone_and_foreign_lines_stay_unless_all_goes(path):
+    transcripts = Transcripts(path)
+    assert transcripts.purge(everything=True) == 0
+    for number in range(4):
+        transcripts.append(turn(number, task=f"t{number % 2}", ts=NOON + timedelta(hours=number)))
+    with path.open("a") as file:
+        file.write("a note\n")
+    assert transcripts.purge(tasks=["t1"]) == 2
+    assert [found.id for found in transcripts.read()] == ["id0", "id2"]
+    assert path.read_text().endswith("\na note\n")
+    assert transcripts.purge(before=NOON + timedelta(hours=2)) == 1
+    assert [found.id for found in transcripts.read()] == ["id2"]
+    assert transcripts.purge(everything=True) == 2
+    assert path.read_text() == ""

@@ -18,7 +18,8 @@ from cipher_nb.engine import swap
 from cipher_nb.engine.client import Client
 from cipher_nb.engine.swap import SwapProof
 from cipher_nb.errors import DecisionError, EngineError, SwapError
-from cipher_nb.files import append_line, locked
+from cipher_nb.files import locked
+from cipher_nb.jsonl import append_line
 from cipher_nb.paths import Paths
 from cipher_nb.records import Clock, format_ts, utc_now
 

@@ -36,17 +36,22 @@ def refresh(paths: Paths, config: Config, registry: Registry, *, model: Path) ->
     """Return a running engine that holds every needed adapter.
 
     One that lacks an adapter goes on answering until its successor is healthy and on production; then it is retired.
-    Two callers at once get the same engine: the second waits for the first.
+    Two callers at once get the same engine: the second waits for the first; where none is to be started, nobody waits.
     """
+    ready = _ready(paths, registry, model)
+    if ready:
+        return ready
     with locked(paths.engine, timeout_s=config.engine.start_timeout_s):
-        blue = daemon.find(paths.engine)
-        if blue and daemon.holds(blue, model=model, adapters=registry.needed()):
-            return blue
-        return _replace(blue, paths, config, registry, model=model)
+        return _ready(paths, registry, model) or _replace(paths, config, registry, model=model)
 
 
-def _replace(blue: Daemon | None, paths: Paths, config: Config, registry: Registry, *, model: Path) -> Daemon:
-    needed = registry.needed()
+def _ready(paths: Paths, registry: Registry, model: Path) -> Daemon | None:
+    found = daemon.find(paths.engine)
+    return found if found and daemon.holds(found, model=model, adapters=registry.needed()) else None
+
+
+def _replace(paths: Paths, config: Config, registry: Registry, *, model: Path) -> Daemon:
+    blue, needed = daemon.find(paths.engine), registry.needed()
     green = daemon.launch(spec_of(paths, config, model=model, adapters=needed, log=paths.engine_log), paths.engine)
     with green.client(config.engine) as client:
         swap.serve(client, registry.state().production)

@@ -12,7 +12,8 @@ from typing import Any
 import orjson
 
 from cipher_nb.errors import BatteryError
-from cipher_nb.files import append_line, read_lines, write_atomic
+from cipher_nb.files import write_atomic
+from cipher_nb.jsonl import append_line, read_lines
 
 
 @dataclass(frozen=True)

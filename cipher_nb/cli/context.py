@@ -1,68 +1,42 @@
-"""Commands of the context healing: the bus, what was learned from it, the scaffold, and the chat that uses it."""
+"""Commands of the context healing: what was learned from the bus, and the system text that says so."""
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import click
-import orjson
 
 from cipher_nb.cli.output import Output, on_workspace, table
-from cipher_nb.errors import ConfigError
-from cipher_nb.records import format_ts, new_id
+from cipher_nb.records import format_ts
 
 if TYPE_CHECKING:
+    from cipher_nb.learned import Explained, LearnedLine
     from cipher_nb.workspace import Workspace
 
-
-@click.command()
-@click.option("--type", "kind", default=None, help="Only events of this type.")
-@click.option("--since", default=None, metavar="24h", help="Only events of the last so many s, m, h or d.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(min=1))
-@on_workspace
-def state(*, ws: Workspace, out: Output, kind: str | None, since: str | None, limit: int) -> None:
-    """Show the newest events of the state bus."""
-    from cipher_nb.night.idle import parse_duration
-
-    moment = ws.clock() - parse_duration(since) if since else None
-    events = ws.bus.read_state(type=kind, since=moment, limit=limit)
-    rows = [(format_ts(event.ts), event.type, _gist(event.fields)) for event in events]
-    out.result([event.to_json() for event in events], table(rows, empty="the bus is empty"))
-
-
-@click.command()
-@click.argument("type")
-@click.argument("fields", nargs=-1, metavar="KEY=VALUE …")
-@on_workspace
-def event(*, ws: Workspace, out: Output, type: str, fields: tuple[str, ...]) -> None:
-    """Append one event to the bus, for hooks and other programs."""
-    name = new_id(ws.clock())
-    written = ws.bus.append(type, **{"id": name, **dict(_field(text) for text in fields)})
-    out.result({"written": written, "id": name}, name if written else f"{type} was not written; see: cipher-nb state")
-    if not written:
-        out.no()
+PATTERN_WIDTH, WHY_WIDTH = 34, 32
 
 
 @click.command()
 @click.option("--min-count", default=3, show_default=True, type=click.IntRange(min=1))
 @click.option("--limit", default=15, show_default=True, type=click.IntRange(min=1))
+@click.option("--explain", is_flag=True, help="Show every pattern, and why it is in or out.")
 @on_workspace
-def learned(*, ws: Workspace, out: Output, min_count: int, limit: int) -> None:
+def learned(*, ws: Workspace, out: Output, min_count: int, limit: int, explain: bool) -> None:
     """Show the patterns that were approved often enough to enter the next prompt."""
+    if explain:
+        reasons = ws.explain(min_count=min_count, limit=limit)
+        out.result([_reason_json(reason) for reason in reasons], _reason_table(reasons))
+        return
     lines = ws.learned(min_count=min_count, limit=limit)
-    rows = [(line.line, f"{line.approved}/{line.count}", f"{line.rate:.0%}") for line in lines]
-    data = [
-        {
-            "pattern": line.pattern,
-            "approved": line.approved,
-            "count": line.count,
-            "rate": line.rate,
-            "line": line.line,
-        }
-        for line in lines
+    rows = [
+        (line.line, f"{line.approved}/{line.count}", "pinned" if line.pinned else _percent(line.rate)) for line in lines
     ]
-    out.result(data, table(rows, empty=f"nothing was seen {min_count} times and approved at least 60 % of them yet"))
+    empty = f"nothing was seen {min_count} times and approved at least 60 % of them yet"
+    out.result([_line_json(line) for line in lines], table(rows, empty=empty))
 
 
 @click.command()
@@ -76,32 +50,42 @@ def scaffold(*, ws: Workspace, out: Output, tier: str | None) -> None:
         out.say(f"({composed.lines} lines, {composed.bytes} bytes; {len(composed.dropped)} lines found no room)")
 
 
-@click.command()
-@click.argument("text")
-@click.option("--task", default=None, metavar="ID", help="Go on with this conversation.")
-@on_workspace
-def chat(*, ws: Workspace, out: Output, text: str, task: str | None) -> None:
-    """Ask the served model, with the scaffold in its system slot."""
-    answer = ws.chat(text, task=task)
-    data = {"text": answer.text, "task": answer.task, "adapter": answer.turn.adapter, "scaffold": answer.scaffold.text}
-    out.result(data, answer.text)
+def _line_json(line: LearnedLine) -> dict[str, Any]:
+    return {
+        "pattern": line.pattern,
+        "approved": line.approved,
+        "count": line.count,
+        "rate": line.rate,
+        "line": line.line,
+    }
 
 
-def _gist(fields: Any) -> str:
-    hidden = ("task", "session")
-    return ", ".join(f"{key}={value}" for key, value in fields.items() if key not in hidden)[:120]
+def _reason_json(reason: Explained) -> dict[str, Any]:
+    return {**asdict(reason), "newest": format_ts(reason.newest) if reason.newest else None}
 
 
-def _field(text: str) -> tuple[str, Any]:
-    """Return KEY=VALUE as a pair; true, false and numbers become JSON values, everything else stays text."""
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise ConfigError(f"field {text!r} is not KEY=VALUE; write e.g. pattern='uses pathlib'")
-    try:
-        parsed = orjson.loads(value)
-    except orjson.JSONDecodeError:
-        return key, value
-    return key, parsed if isinstance(parsed, bool | int | float) else value
+def _reason_table(reasons: Sequence[Explained]) -> str:
+    head = ("", "pattern", "votes", "rate", "at least", "newest", "why")
+    rows = [row for reason in reasons for row in _reason_rows(reason)]
+    return table([head, *rows] if rows else [], empty="nothing was voted on yet")
 
 
-COMMANDS = (state, event, learned, scaffold, chat)
+def _reason_rows(reason: Explained) -> list[tuple[str, ...]]:
+    """Return one row, and further ones where the pattern or the reason needs more than a line."""
+    patterns, why = textwrap.wrap(reason.pattern, PATTERN_WIDTH), textwrap.wrap(reason.why, WHY_WIDTH)
+    votes = (
+        (f"{reason.approved}/{reason.count}", _percent(reason.rate), _percent(reason.wilson_low))
+        if reason.count
+        else ("none", "", "")
+    )
+    first = ("+" if reason.enters else "-", *votes, f"{reason.newest:%Y-%m-%d}" if reason.newest else "")
+    mark, *middle = first
+    head, *more = zip_longest(patterns, why, fillvalue="")
+    return [(mark, head[0], *middle, head[1]), *[("", pattern, "", "", "", "", rest) for pattern, rest in more]]
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}"
+
+
+COMMANDS = (learned, scaffold)

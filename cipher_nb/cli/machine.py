@@ -1,7 +1,8 @@
-"""Commands that set things up: init, demo, model, engine, doctor."""
+"""Commands that set things up: init, record-commit, demo, model, engine, doctor."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,13 +17,33 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path), metavar="[DIR]")
+@click.option("--git-hook", is_flag=True, help="Record every commit, by a post-commit hook; yours goes on working.")
 @plain
-def init(*, out: Output, folder: Path) -> None:
+def init(*, out: Output, folder: Path, git_hook: bool) -> None:
     """Make .aide/ with a commented cipher.toml; what is there is kept."""
+    from cipher_nb.commits import install_hook
     from cipher_nb.workspace import Workspace
 
     ws = Workspace.init(folder)
-    out.result({"workspace": str(ws.paths.root), "config": str(ws.paths.config)}, f"workspace in {ws.paths.aide}")
+    data = {"workspace": str(ws.paths.root), "config": str(ws.paths.config)}
+    text = f"workspace in {ws.paths.aide}"
+    if git_hook:
+        hook = install_hook(ws.paths.root, program=(sys.executable, "-P", "-m", "cipher_nb.cli"))
+        data["git_hook"] = str(hook)
+        text += f"\ncommits are recorded by {hook}"
+    out.result(data, text)
+
+
+@click.command("record-commit")
+@click.argument("sha", default="HEAD")
+@on_workspace
+def record_commit(*, ws: Workspace, out: Output, sha: str) -> None:
+    """Record the commit that was just made; for the post-commit hook."""
+    from cipher_nb import commits
+
+    done = commits.record_commit(Path(), workspace=ws.paths.root, bus=ws.bus, sha=sha)
+    text = f"recorded: {', '.join(done.events)}" if done.events else f"{sha} is not recorded: {done.reason}"
+    out.result(asdict(done), text)
 
 
 @click.command()
@@ -145,4 +166,4 @@ def doctor(*, out: Output, workspace: str) -> None:
         out.no()
 
 
-COMMANDS = (init, demo, model, engine, doctor)
+COMMANDS = (init, record_commit, demo, model, engine, doctor)

@@ -59,6 +59,8 @@ def plain(function: Callable[..., None]) -> Callable[..., None]:
         except CipherError as error:
             click.echo(f"cipher-nb: {error}", err=True)
             sys.exit(2 if isinstance(error, WRONG_USE) else 3)
+        except BrokenPipeError:  # whoever read our output has seen enough
+            raise
         except OSError as error:
             click.echo(f"cipher-nb: {error.filename or 'the system'}: {error.strerror or error}", err=True)
             sys.exit(3)

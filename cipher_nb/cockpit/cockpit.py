@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from cipher_nb.adapters.changelog import Changelog
 from cipher_nb.cockpit.desk import review_html, situation, state_html, twin_html
+from cipher_nb.cockpit.purge import PurgePanel
 from cipher_nb.errors import CipherError
 from cipher_nb.workspace import Workspace
 
@@ -37,7 +38,8 @@ class Cockpit:
         self.review_button = _button("REVIEW", "look at the night's page below", self._on_review)
         self.skip_button = _button("SKIP", "keep what is served; the adapter is archived", self._on_skip)
         buttons = widgets.HBox([self.apply_button, self.review_button, self.skip_button])
-        self.view = widgets.VBox([self.state, buttons, self.status, self.review])
+        self.purge = PurgePanel(ws)
+        self.view = widgets.VBox([self.state, buttons, self.status, self.review, self.purge.view])
         self.refresh()
 
     def refresh(self) -> None:

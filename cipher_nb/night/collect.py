@@ -42,6 +42,7 @@ def collect_stage(
     """
     now = parts.clock()
     since = now - timedelta(hours=since_hours)
+    parts.bus.pack()  # now, while nobody waits for it
     events = parts.bus.read_state()
     store = PairStore(parts.paths.pairs)
     collected = collect(events, parts.transcripts.read(), since=since)
@@ -57,7 +58,7 @@ def collect_stage(
             "production": production,
             "production_scores": scores,
             "weak": [vars(each) for each in weak],
-            **_learned(events, since),
+            **_learned(events, since, parts.config.scaffold.pins),
         }
         if len(fresh) < min_new_pairs and not weak:
             return {
@@ -88,9 +89,9 @@ def _production_scores(
     return dict(results.category_scores())
 
 
-def _learned(events: Sequence[Event], since: datetime) -> dict[str, Any]:
-    now = learned(events)
-    before = {line.pattern for line in learned(event for event in events if event.ts < since)}
+def _learned(events: Sequence[Event], since: datetime, pins: Sequence[str]) -> dict[str, Any]:
+    now = learned(events, pins=pins)
+    before = {line.pattern for line in learned((event for event in events if event.ts < since), pins=pins)}
     return {"learned": _lines(now), "learned_new": [line.pattern for line in now if line.pattern not in before]}
 
 

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from itertools import islice
 
 from cipher_nb.bus import Bus
 from cipher_nb.errors import ConfigError
@@ -18,7 +19,7 @@ UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 def last_activity(bus: Bus, transcripts: Transcripts) -> datetime | None:
     """Return when the operator was last seen, or None for never."""
     events = bus.read_state(type=OPERATOR_EVENTS, limit=1)
-    moments = [event.ts for event in events] + [turn.ts for turn in transcripts.read()]
+    moments = [event.ts for event in events] + [turn.ts for turn in islice(transcripts.newest(), 1)]
     return max(moments, default=None)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from html import escape
@@ -84,12 +85,17 @@ def new_figure(look: Look, height_in: float) -> tuple[Figure, Axes]:
 
     figure = Figure(figsize=(look.width_in, height_in), layout="constrained", facecolor="none")
     axes = figure.add_subplot()
+    quieten(axes, look)
+    return figure, axes
+
+
+def quieten(axes: Axes, look: Look) -> None:
+    """Take away what a chart does not need: frame, ticks and background."""
     axes.set_facecolor("none")
     axes.tick_params(length=0, labelsize=10, colors=look.muted)
     axes.set_axisbelow(True)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    return figure, axes
 
 
 def empty_figure(look: Look, sentence: str) -> Figure:
@@ -112,7 +118,8 @@ def svg_uri(figure: Figure, *, paper: str = "none") -> str:
     from matplotlib import rc_context
 
     buffer = io.StringIO()
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "cipher-nb"}):
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "cipher-nb"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)  # the reader's fonts may have it
         figure.savefig(buffer, format="svg", facecolor=paper, metadata={"Date": None, "Creator": None})
     drawing = buffer.getvalue()
     drawing = drawing[drawing.index("<svg") :]

@@ -22,6 +22,17 @@ def plain(value: object, limit: int = 400) -> str:
     return f"{shown} … ({rest:,} more characters)" if rest > 0 else shown
 
 
+def one_line(value: object, limit: int = 60) -> str:
+    """Return `value` as one plain line of at most `limit` characters; of a longer text both ends stay, "…" between."""
+    text = value if isinstance(value, str) else "" if value is None else str(value)
+    ends = text if len(text) <= 2 * limit else f"{text[:limit]}…{text[-limit:]}"
+    line = " ".join("".join(map(_visible, ends)).split())
+    if len(line) <= limit:
+        return line
+    tail = limit // 2
+    return f"{line[: limit - tail - 1].rstrip()}…{line[-tail:].lstrip()}"
+
+
 def _visible(char: str) -> str:
     return char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode("ascii")
 

@@ -18,8 +18,8 @@ NUMERIC = frozenset("0123456789.,%+–" + MINUS)
 
 _STYLE = (
     "border-collapse:collapse;font-variant-numeric:tabular-nums",
-    "text-align:left;padding:.35em 1.1em .35em 0;border-bottom:1px solid #8886",
-    "text-align:right;padding:.35em 1.1em .35em 0;border-bottom:1px solid #8886",
+    "text-align:left;padding:.35em 1.1em .35em 0;border-bottom:1px solid #8886;overflow-wrap:anywhere",
+    "text-align:right;padding:.35em 1.1em .35em 0;border-bottom:1px solid #8886;white-space:nowrap",
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from cipher_nb.errors import SandboxError
@@ -12,11 +13,11 @@ from cipher_nb.errors import SandboxError
 TIMEOUT_S = 120.0
 
 
-def run_git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+def run_git(root: Path, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
     """Run git in `root`, paths taken literally and without a terminal; a failure is in the returncode.
 
-    GIT_* of the caller (a hook sets them) is dropped, so that `root` alone says which repository is meant.
-    Raises SandboxError when git is not installed or does not come back.
+    GIT_* of the caller (a hook sets them) is dropped, so that `root` alone says which repository is meant; `env` is
+    added. Raises SandboxError when git is not installed or does not come back.
     """
     program = shutil.which("git")
     if program is None:
@@ -26,7 +27,7 @@ def run_git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
             [program, "--literal-pathspecs", *arguments],
             cwd=root,
-            env=environment | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"},
+            env=environment | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"} | dict(env or {}),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=TIMEOUT_S,
@@ -38,9 +39,9 @@ def run_git(root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         ) from error
 
 
-def git_output(root: Path, *arguments: str) -> bytes:
+def git_output(root: Path, *arguments: str, env: Mapping[str, str] | None = None) -> bytes:
     """Return git's stdout; a failure is a SandboxError with git's own words in one line."""
-    done = run_git(root, *arguments)
+    done = run_git(root, *arguments, env=env)
     if done.returncode != 0:
         words = " ".join((done.stderr or done.stdout).decode(errors="replace").split())
         raise SandboxError(f"git {arguments[0]} failed in {root}: {words[:300]}")

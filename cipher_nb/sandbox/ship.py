@@ -13,6 +13,9 @@ from cipher_nb.sandbox.changes import Changes, hashes, in_writing_order, plan, p
 from cipher_nb.sandbox.edits import Proposal
 from cipher_nb.sandbox.git import git_output, run_git
 
+SHIPPING = "CIPHER_NB_SHIPPING"
+"""Set in the environment of a commit that is recorded by who made it: a hook need not."""
+
 
 def apply_to_tree(root: Path, proposal: Proposal, *, base_hashes: Mapping[str, str]) -> tuple[str, ...]:
     """Carry `proposal` out in the real tree and return the paths it touched.
@@ -71,7 +74,8 @@ class Commit:
 def commit(root: Path, paths: Sequence[str], *, message: str) -> Commit:
     """Commit `paths` and nothing else, whatever else is changed or staged, and return what was committed.
 
-    Ignored files are left out. Raises SandboxError when there is no git, no repository or nothing to commit.
+    Ignored files are left out. Hooks see `SHIPPING` in their environment. Raises SandboxError when there is no git, no
+    repository or nothing to commit.
     """
     if run_git(root, "rev-parse", "--is-inside-work-tree").returncode != 0:
         raise SandboxError(f"{root} is no git repository; run git init there to ship")
@@ -84,7 +88,7 @@ def commit(root: Path, paths: Sequence[str], *, message: str) -> Commit:
     if new:
         git_output(root, "add", "--", *new)
     try:
-        git_output(root, "commit", "--quiet", f"--message={message}", "--only", "--", *known)
+        git_output(root, "commit", "--quiet", f"--message={message}", "--only", "--", *known, env={SHIPPING: "1"})
     except SandboxError:
         if new:
             run_git(root, "rm", "--cached", "--quiet", "--", *new)

@@ -11,7 +11,8 @@ from typing import Any
 import orjson
 
 from cipher_nb.errors import TrainingError
-from cipher_nb.files import read_lines, write_atomic
+from cipher_nb.files import write_atomic
+from cipher_nb.jsonl import read_lines
 from cipher_nb.training.pairs import Pair, read_pairs
 from cipher_nb.training.screen import Dropped, screen
 

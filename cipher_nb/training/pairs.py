@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from cipher_nb.files import append_line, read_lines
+from cipher_nb.jsonl import append_line, read_lines
 from cipher_nb.model import Message
 from cipher_nb.records import Event, Turn
 
@@ -22,8 +22,8 @@ VOUCHING = ("approval", "ship")
 class Pair:
     """A prompt that ends with a user turn, and the answer to learn.
 
-    `source` is "approved", "practice:<category>" or "replay". `finished` is False for an answer that was cut off by a
-    token limit: training then teaches its text, but not that it ends there.
+    `source` is "approved", "practice:<category>" or "replay". `finished` is False for an answer that was cut off, by a
+    token limit or the operator: training then teaches its text, but not that it ends there.
     """
 
     messages: tuple[Message, ...]
@@ -135,7 +135,8 @@ def _pair(task: str, history: Sequence[Event], turns: Sequence[Turn]) -> Pair | 
     if not last.reply.strip():
         return "its reply is empty"
     ids = tuple(event.id for event in history if event in vouching or event in passed)
-    return Pair(tuple(dict(message) for message in first.messages), last.reply, ids, task)
+    finished = last.finish not in ("length", "aborted")
+    return Pair(tuple(dict(message) for message in first.messages), last.reply, ids, task, finished=finished)
 
 
 class PairStore:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from cipher_nb.files import append_line
+from cipher_nb.jsonl import append_line
 from cipher_nb.model import Message, Model
 from cipher_nb.training.general_prompts import GENERAL_PROMPTS
 from cipher_nb.training.pairs import Pair, read_pairs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 
+from cipher_nb.masking import KINDS, Masker
 from cipher_nb.training.pairs import Pair
 
 SEALED_RUN_WORDS = 8
@@ -15,17 +16,6 @@ Dropped = tuple[str, str]
 Reason = Callable[[Pair], str | None]
 
 _WORD = re.compile(r"\w+")
-_SECRETS = {
-    "a private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
-    "an AWS key": re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-    "a GitHub token": re.compile(r"\b(?:gh[pousr]_[0-9A-Za-z]{36}|github_pat_[0-9A-Za-z_]{22,})"),
-    "a GitLab token": re.compile(r"\bglpat-[0-9A-Za-z_-]{20}"),
-    "a Slack token": re.compile(r"\bxox[abeoprs]-[0-9A-Za-z-]{10,}"),
-    "a Google key": re.compile(r"\bAIza[0-9A-Za-z_-]{35}"),
-    "an API key": re.compile(r"\bsk-[0-9A-Za-z_-]{20,}"),
-    "a Hugging Face token": re.compile(r"\bhf_[0-9A-Za-z]{30,}"),
-    "a JSON web token": re.compile(r"\beyJ[0-9A-Za-z_-]{8,}\.eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]{8,}"),
-}
 
 
 def words(text: str) -> list[str]:
@@ -52,7 +42,8 @@ def screen(pairs: Sequence[Pair], sealed_texts: Collection[str]) -> tuple[list[P
 
 def _secret(pair: Pair) -> str | None:
     text = "\n".join([*(message["content"] for message in pair.messages), pair.response])
-    return next((f"holds {name}" for name, shape in _SECRETS.items() if shape.search(text)), None)
+    found = Masker().kinds(text)
+    return f"holds {KINDS[found[0]].partition(':')[0]}" if found else None
 
 
 def _sealed(texts: Collection[str]) -> Reason:

@@ -14,7 +14,7 @@ from cipher_nb.adapters.serving import refresh
 from cipher_nb.cockpit import Cockpit
 from cipher_nb.engine import daemon, swap
 from cipher_nb.errors import DecisionError
-from cipher_nb.files import read_lines
+from cipher_nb.jsonl import read_lines
 from cipher_nb.workspace import Workspace
 from tests.adapter_files import write_adapter
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from cipher_nb.adapters.serving import connect, refresh
 from cipher_nb.engine import daemon
 from cipher_nb.engine.client import Client
 from cipher_nb.errors import ConfigError
+from cipher_nb.files import locked
 from cipher_nb.workspace import Workspace
 
 
@@ -25,6 +27,18 @@ def test_two_callers_at_once_get_one_engine(embedded_gguf: Path, tmp_path: Path)
     finally:
         for each in found:
             daemon.retire(each, ws.paths.engine)
+
+
+@pytest.mark.model
+def test_nobody_waits_for_an_engine_that_holds_what_is_needed(embedded_gguf: Path, tmp_path: Path) -> None:
+    ws = Workspace.init(tmp_path)
+    impatient = replace(ws.config, engine=replace(ws.config.engine, start_timeout_s=0.1))
+    running = refresh(ws.paths, ws.config, ws.registry, model=embedded_gguf)
+    try:
+        with locked(ws.paths.engine):
+            assert refresh(ws.paths, impatient, ws.registry, model=embedded_gguf) == running
+    finally:
+        daemon.retire(running, ws.paths.engine)
 
 
 @pytest.mark.model

@@ -7,7 +7,8 @@ import pytest
 
 from cipher_nb.adapters.changelog import Changelog, latest, publish
 from cipher_nb.cockpit import Cockpit
-from cipher_nb.files import read_lines, write_atomic
+from cipher_nb.files import write_atomic
+from cipher_nb.jsonl import read_lines
 from cipher_nb.records import format_ts
 from cipher_nb.testing import MovableClock
 from cipher_nb.workspace import Workspace

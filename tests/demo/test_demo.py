@@ -17,7 +17,8 @@ import pytest
 from cipher_nb.adapters import changelog as changelogs
 from cipher_nb.demo.run import live_week
 from cipher_nb.engine import daemon
-from cipher_nb.files import read_json, read_lines
+from cipher_nb.files import read_json
+from cipher_nb.jsonl import read_lines
 from cipher_nb.workspace import Workspace
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import threading
+import time
+from collections.abc import Iterator
 
 import pytest
 
 from cipher_nb.engine.client import Client
 from cipher_nb.errors import EngineError
+from cipher_nb.model import Reply
+from tests.scripted_server import ScriptedServer, event, scripted_server
 
 FRANCE = [
     {"role": "system", "content": "You are a helpful assistant."},
@@ -65,3 +70,122 @@ def test_no_server_names_the_address_and_the_command() -> None:
     with pytest.raises(EngineError, match=r"http://127\.0\.0\.1:9 does not answer .*engine status"):
         Client("http://127.0.0.1:9").chat(FRANCE)
     assert not Client("http://127.0.0.1:9").healthy()
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with scripted_server() as running:
+        yield running
+
+
+def streamed(server: ScriptedServer) -> tuple[Reply, list[str]]:
+    pieces: list[str] = []
+    with Client(server.url) as client:
+        return client.chat(FRANCE, on_text=pieces.append), pieces
+
+
+def test_a_streamed_answer_is_the_same_reply_in_pieces(server: ScriptedServer) -> None:
+    reply, pieces = streamed(server)
+    assert pieces == ["Use ", "`Path.open`", "."]
+    assert reply == Reply("Use `Path.open`.", "stop", prompt_tokens=7, completion_tokens=3)
+    assert reply == Client(server.url).chat(FRANCE)
+    plain, stream = server.asked[1], server.asked[0]
+    assert {key: value for key, value in stream.items() if plain.get(key) != value} == {
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+
+
+def test_pieces_are_heard_before_the_answer_is_whole(server: ScriptedServer) -> None:
+    heard = threading.Event()
+    server.before_piece = lambda number: number == 0 or heard.wait(10)
+    with Client(server.url) as client:
+        client.chat(FRANCE, on_text=lambda piece: heard.set())
+    assert heard.is_set()
+
+
+def test_a_stream_may_be_cut_anywhere_and_hold_comments_and_other_line_ends(server: ScriptedServer) -> None:
+    body = event({"role": "assistant"}) + event({"content": "ünï\u2028c\u0085ode\n"}) + event({}, finish="length")
+    body = b": ping\n\n" + body.replace(b"\n", b"\r\n").replace(b"data: ", b"id: 7\r\ndata:") + b"data: [DONE]\n\n"
+    for size in (1, 7, len(body)):
+        server.raw = [body[start : start + size] for start in range(0, len(body), size)]
+        reply, pieces = streamed(server)
+        assert (reply.text, reply.finish_reason, pieces) == (
+            "ünï\u2028c\u0085ode\n",
+            "length",
+            ["ünï\u2028c\u0085ode\n"],
+        )
+
+
+@pytest.mark.parametrize(
+    ("rest", "words"),
+    [
+        (
+            [b'data: {"error":{"code":500,"message":"the slot was lost"}}\n\n'],
+            "broke off its answer: the slot was lost",
+        ),
+        ([b'error: {"code":500,"message":"the slot was lost"}\n\n'], "broke off its answer: the slot was lost"),
+        ([b'event: error\ndata: "no room"\n\n'], "broke off its answer: no room"),
+        ([b"data: [7]\n\n"], "sent what is no piece of an answer: b'[7]'"),
+        ([b"data: [DONE]\n\n"], "broke off its answer; see: cipher-nb engine logs"),
+        ([], "broke off its answer; see: cipher-nb engine logs"),
+        ([event({}, finish="stop")[:-1]], "broke off its answer; see: cipher-nb engine logs"),
+        ([b"data: {\n\n"], "sent a piece of an answer that is not JSON: b'{'"),
+        ([b'data: {"choices":[7]}\n\n'], "sent what is no piece of an answer: {'choices': [7]}"),
+    ],
+)
+def test_an_answer_that_breaks_off_is_an_error_and_no_answer(
+    server: ScriptedServer, rest: list[bytes], words: str
+) -> None:
+    server.raw = [event({"content": "Use "}), *rest]
+    with pytest.raises(EngineError) as caught:
+        streamed(server)
+    assert str(caught.value) == f"{server.url} {words}"
+
+
+def test_a_connection_that_is_cut_is_an_error(server: ScriptedServer) -> None:
+    server.raw, server.whole = [event({"content": "Use "})], False
+    with pytest.raises(EngineError, match=r"does not answer \(.*incomplete"):
+        streamed(server)
+
+
+def test_a_refused_stream_is_an_error_with_the_servers_reason(server: ScriptedServer) -> None:
+    server.status = 400
+    with pytest.raises(EngineError, match="answered 400: the context is full"):
+        streamed(server)
+
+
+def test_whoever_stops_listening_hangs_up(server: ScriptedServer) -> None:
+    server.pieces = ["word "] * 200_000
+
+    def stop(piece: str) -> None:
+        raise KeyboardInterrupt
+
+    with Client(server.url) as client:
+        with pytest.raises(KeyboardInterrupt):
+            client.chat(FRANCE, on_text=stop)
+        assert server.hung_up.wait(10)
+
+
+@pytest.mark.model
+def test_the_real_server_stops_generating_when_nobody_listens(embedded_client: Client) -> None:
+    def stop(piece: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        embedded_client.chat([{"role": "user", "content": "Count to a million."}], max_tokens=3000, on_text=stop)
+    deadline = time.monotonic() + 10
+    while any(slot["is_processing"] for slot in embedded_client._call("GET", "/slots")):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.model
+def test_the_real_server_streams_what_it_would_have_answered(embedded_client: Client) -> None:
+    pieces: list[str] = []
+    reply = embedded_client.chat(FRANCE, max_tokens=24, on_text=pieces.append)
+    assert len(pieces) > 3
+    assert "".join(pieces) == reply.text
+    assert (reply.finish_reason, reply.completion_tokens) in (("length", 24), ("stop", reply.completion_tokens))
+    assert reply.prompt_tokens > 10
+    assert "Paris" in reply.text

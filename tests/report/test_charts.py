@@ -75,9 +75,10 @@ def test_a_picture_follows_the_readers_colours_and_width_and_has_words(folder):
 
 def test_drawing_does_not_import_pyplot(folder):
     script = (
-        "import sys; from pathlib import Path; from cipher_nb.report import charts, history, view;"
+        "import sys; from pathlib import Path; from cipher_nb.bus.frame import frame_of;"
+        "from cipher_nb.report import charts, history, view;"
         f"charts.category_picture(view.NightView.load(Path({str(folder)!r}))).html();"
-        "history.timeline_picture([]).html(); print('matplotlib.pyplot' in sys.modules)"
+        "history.timeline_picture(frame_of([])).html(); print('matplotlib.pyplot' in sys.modules)"
     )
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert out.stdout == "False\n"

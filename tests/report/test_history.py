@@ -1,65 +1,106 @@
-"""What the bus tells: the timeline, what nearly was learned, and how often the operator agreed."""
+"""What happened, in a sentence and as a timeline: few events, many, none, and such as carry no time or hostile text."""
 
-from datetime import UTC, datetime, timedelta
+import warnings
+from datetime import UTC, datetime
 
-from cipher_nb.learned import learned
+import pytest
+
 from cipher_nb.records import UNDATED, Event
-from cipher_nb.report.history import (
-    approval_picture,
-    approval_rate,
-    learned_table,
-    nearly_learned,
-    nearly_table,
-    timeline_chart,
-    timeline_picture,
+from cipher_nb.report.history import overview, timeline_chart, timeline_picture
+from tests.report.frames import HOSTILE, NOON, event, every, frame, words_in
+
+
+def test_the_overview_counts_by_type_and_names_the_period():
+    events = frame(
+        event("ship", -2880), event("approval"), event("approval", 1), event("deploy", 2), event("deploy", 3)
+    )
+    assert overview(events).text == "5 events from 28 Nov 2026 to 30 Nov 2026: 2 approvals, 1 ship, 2 deploy."
+
+
+def test_the_overview_says_what_no_chart_over_time_can_show():
+    events = frame(Event("gate", UNDATED), event("error"))
+    assert overview(events, skipped=2).text == (
+        "2 events on 30 Nov 2026: 1 gate, 1 error; 1 without a time, left out where time is an axis; "
+        "2 torn or foreign lines passed over."
+    )
+
+
+def test_an_empty_bus_is_a_sentence():
+    assert overview(frame()).text == "0 events."
+    assert timeline_picture(frame()).alt == "Events by type over time: none yet."
+    assert timeline_picture(frame()).caption == ""
+    assert words_in(timeline_chart(frame())) == ["no events yet"]
+
+
+def test_few_events_are_marks_with_their_number():
+    events = frame(event("approval"), event("approval", 9), event("rejection", 3))
+    words = words_in(timeline_chart(events))
+    assert [word for word in words if word in ("approval", "rejection", "2", "1")] == [
+        "approval",
+        "rejection",
+        "2",
+        "1",
+    ]
+    assert timeline_picture(events).caption == "A mark for every event, in UTC; the number is how many there are."
+    assert timeline_picture(events).alt == "Events by type over time: 2 approvals, 1 rejection."
+
+
+@pytest.mark.parametrize(
+    ("minutes", "unit"),
+    [
+        (0.1, "minute"),
+        (10, "hour"),
+        (60 * 5, "day"),
+        (60 * 24, "week"),
+        (60 * 24 * 6, "30 days"),
+        (60 * 24 * 50, "365 days"),
+    ],
 )
-
-NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
-
-
-def votes(pattern, approvals, rejections):
-    kinds = ["approval"] * approvals + ["rejection"] * rejections
-    return [
-        Event(kind, NOON + timedelta(minutes=number), f"{pattern}{number}", {"pattern": pattern})
-        for number, kind in enumerate(kinds)
-    ]
+def test_many_events_are_counted_in_stretches_of_time(minutes, unit):
+    events = frame(*every(minutes, 500))
+    assert f"per {unit} (UTC)" in timeline_picture(events).caption
 
 
-def test_what_is_learned_is_listed_with_its_votes():
-    assert learned_table(learned(votes("uses pathlib", 3, 1))).rows == [
-        ("uses pathlib", "3", "4", "75%", "30 Nov 2026")
-    ]
+def test_each_row_tells_its_number_and_its_highest_bar():
+    events = frame(*every(60, 400), event("ship", 60), event("ship", 61), event("ship", 9000))
+    words = words_in(timeline_chart(events))
+    assert "400, max 24" in words  # a gate an hour, counted by days
+    assert "3, max 2" in words
 
 
-def test_what_nearly_made_it_says_what_it_lacks_nearest_first():
-    events = [*votes("once", 1, 0), *votes("twice", 2, 0), *votes("mostly not", 1, 3), *votes("learned", 3, 0)]
-    assert [(line.pattern, lack) for line, lack in nearly_learned(events)] == [
-        ("mostly not", "approved 25% of the time, 60% is needed"),
-        ("twice", "1 more vote"),
-        ("once", "2 more votes"),
-    ]
-    assert len(nearly_table(events, limit=2).rows) == 2
+def test_a_hundred_times_as_many_events_make_a_drawing_of_the_same_size():
+    few, many = (timeline_picture(frame(*every(60_000 / count, count)))._repr_html_() for count in (400, 40_000))
+    assert (len(few), len(many)) == (pytest.approx(12_000, rel=0.2), pytest.approx(12_000, rel=0.2))
 
 
-def test_the_approval_rate_looks_at_the_last_decisions_only():
-    events = list(reversed(votes("x", 2, 3)))
-    assert [rate for _, rate in approval_rate(events, window=2)] == [1.0, 1.0, 0.5, 0.0, 0.0]
+def test_types_beyond_the_twelfth_row_are_counted_together():
+    events = frame(event("approval"), *(event(f"kind {number:02}", number) for number in range(20)))
+    words = words_in(timeline_chart(events))
+    assert [word for word in words if word.startswith(("approval", "kind", "others"))] == [
+        "approval", *(f"kind {number:02}" for number in range(10)), "others (10 types)"
+    ]  # fmt: skip
+    assert overview(events).text.endswith("1 kind 09, 10 others (10 types).")
 
 
-def test_the_timeline_counts_every_type_and_leaves_undated_events_out():
-    events = [*votes("x", 3, 1), Event("deploy", NOON), Event("ship", UNDATED)]
-    assert timeline_picture(events).alt == "Events by type over time: 3 approval, 1 rejection, 1 deploy."
+def test_times_before_and_after_this_century_are_no_times():
+    far = [Event("gate", datetime(year, 1, 1, tzinfo=UTC)) for year in (1, 1999, 2100, 9999)]
+    assert overview(frame(*far, event("gate"))).text == (
+        "5 events on 30 Nov 2026: 5 gates; 4 without a time, left out where time is an axis."
+    )
+    assert words_in(timeline_chart(frame(*far))) == ["no event tells when it happened"]
 
 
-def test_a_type_is_never_read_as_a_formula():
-    figure = timeline_chart([Event(r"$\bad{", NOON)])
-    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["$\\bad{"]
-    assert timeline_picture([Event(r"$\bad{", NOON)])._repr_html_().startswith("<figure")
+def test_a_type_is_never_read_as_a_formula_or_markup_and_stays_short():
+    events = frame(Event(r"$\bad{<b>$", NOON), Event(HOSTILE, NOON))
+    words = words_in(timeline_chart(events))
+    assert "$\\bad{&lt;b&gt;$" in words
+    assert "&lt;/title&gt;&lt;sc…xxxxxxxx end" in words
+    assert "<script" not in overview(events)._repr_html_()
+    assert len(overview(events).text) < 120
 
 
-def test_an_empty_bus_is_a_sentence_everywhere():
-    assert learned_table([])._repr_html_() == "<p>Nothing has been approved 3 times yet.</p>"
-    assert nearly_table([])._repr_html_() == "<p>No pattern is waiting for more votes.</p>"
-    assert timeline_picture([]).alt == "Events by type over time: none yet."
-    assert approval_picture([]).alt == "Share of approvals over time: no decision yet."
-    assert "<img" in approval_picture([])._repr_html_()
+def test_drawing_warns_of_nothing_whatever_the_span_or_the_script():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for minutes in (0, 0.001, 1, 7, 60, 150, 240, 300, 1000, 10_000, 100_000, 10_000_000):
+            timeline_picture(frame(Event("漢字 🧨", NOON), event("gate", minutes))).html()

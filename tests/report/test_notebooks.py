@@ -1,5 +1,7 @@
 """The notebooks for people run top to bottom, on an empty workspace and on one with a history."""
 
+import json
+from datetime import timedelta
 from pathlib import Path
 
 import nbformat
@@ -10,16 +12,18 @@ from cipher_nb.adapters.changelog import publish
 from cipher_nb.testing import sample_workspace
 from cipher_nb.workspace import Workspace
 from tests.report import nights
+from tests.report.frames import HOSTILE
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 NAMES = ("cockpit.ipynb", "explore_bus.ipynb")
 
 
-def run(name, root):
+def run(name, root, **parameters):
     """Execute a notebook in its own kernel with `workspace` set to `root`, and return its outputs as HTML or text."""
     notebook = nbformat.read(NOTEBOOKS / name, as_version=4)
     (cell,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
-    cell.source = cell.source.replace('workspace = "."', f"workspace = {str(root)!r}")
+    given = {"workspace": str(root), **parameters}
+    cell.source += "\n" + "\n".join(f"{key} = {value!r}" for key, value in given.items())
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(root)}}).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert not [output for output in outputs if output.output_type == "stream"]
@@ -63,14 +67,46 @@ def test_the_cockpit_shows_what_waits_and_the_commands_to_copy(tmp_path):
 def test_the_bus_can_be_explored_when_it_is_empty(tmp_path):
     Workspace.init(tmp_path)
     shown = run("explore_bus.ipynb", tmp_path)
-    assert "0 events in 30 days" in shown
+    assert "<p>0 events.</p>" in shown
     assert "Nothing has been approved 3 times yet." in shown
+    assert "No gate has run yet." in shown
 
 
 @pytest.mark.slow
 def test_the_bus_can_be_explored_when_it_has_a_history(tmp_path):
-    sample_workspace(tmp_path)
+    ws = sample_workspace(tmp_path)
+    ws.bus.append("gate", gate="python -m pytest -q", passed=False, duration_ms=41_000)
     shown = run("explore_bus.ipynb", tmp_path)
     assert "Uses pathlib instead of os.path" in shown
-    assert "1 more vote" in shown
-    assert 'alt="Events by type over time: 7 approval, 3 rejection."' in shown
+    assert "2 of 3 votes" in shown
+    assert 'alt="Events by type over time: 7 approvals, 3 rejections, 1 gate."' in shown
+    assert 'alt="Share of approvals over time: 70% of the last 10 decisions."' in shown
+    assert "python -m pytest -q failed 1 of 1 times and took 41 s" in shown
+
+
+@pytest.mark.slow
+def test_a_bus_of_other_programs_can_be_explored(tmp_path):
+    """No times, older field names, torn lines, and text that wants to be markup."""
+    rows = [
+        *[{"type": "approval", "tool": "edit", "path": HOSTILE, "decision": HOSTILE}] * 3,
+        {"type": "gate", "gate": HOSTILE, "passed": True, "duration_ms": 12},
+        {"type": HOSTILE},
+    ]
+    ws = Workspace.init(tmp_path)
+    ws.paths.bus.write_text("\n".join(map(json.dumps, rows)) + "\n{torn\n")
+    shown = run("explore_bus.ipynb", tmp_path)
+    assert "5 events: 3 approvals, 1 gate, 1 " in shown
+    assert "5 without a time" in shown
+    assert "1 torn or foreign line passed over" in shown
+    assert "<script" not in shown
+    assert "\u202e" not in shown
+
+
+@pytest.mark.slow
+def test_only_the_days_asked_for_are_looked_at(tmp_path):
+    ws = sample_workspace(tmp_path)
+    ws.bus.append("ship", commit_sha="0" * 40, files_count=1, intent="old", ts=ws.clock() - timedelta(days=9))
+    assert "1 ship" in run("explore_bus.ipynb", tmp_path)
+    shown = run("explore_bus.ipynb", tmp_path, since_days=7)
+    assert "10 events" in shown
+    assert "1 ship" not in shown

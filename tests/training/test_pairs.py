@@ -18,9 +18,9 @@ def event(type_, minute, task="t1", **fields):
     return Event(type_, at(minute), f"{type_}-{minute}", {**extra, **fields})
 
 
-def turn(minute, reply, *, question="rename x", kind="proposal", attempt=1, task="t1"):
+def turn(minute, reply, *, question="rename x", kind="proposal", attempt=1, task="t1", finish="stop"):
     messages = (SYSTEM, {"role": "user", "content": question})
-    return Turn(f"turn-{minute}", at(minute), task, kind, messages, reply, attempt=attempt)
+    return Turn(f"turn-{minute}", at(minute), task, kind, messages, reply, attempt=attempt, finish=finish)
 
 
 def test_an_approved_task_pairs_its_first_question_with_its_verified_answer():
@@ -37,6 +37,13 @@ def test_an_approved_task_pairs_its_first_question_with_its_verified_answer():
     assert pair.messages == (SYSTEM, {"role": "user", "content": "rename x"})
     assert (pair.response, pair.task, pair.source) == ("right", "t1", "approved")
     assert pair.event_ids == ("gate-3", "approval-4", "ship-5")
+
+
+@pytest.mark.parametrize(("finish", "finished"), [("stop", True), ("length", False), ("aborted", False)])
+def test_an_answer_that_was_cut_off_does_not_teach_where_to_end(finish, finished):
+    events = [event("gate", 1, gate="pytest", passed=True), event("approval", 2, tool="chat", pattern="", summary="")]
+    (pair,) = collect(events, [turn(0, "right", kind="chat", finish=finish)], since=None).pairs
+    assert pair.finished is finished
 
 
 @pytest.mark.parametrize(

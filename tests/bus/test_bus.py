@@ -105,6 +105,14 @@ def test_a_missing_field_leaves_an_error_event_that_names_it(bus):
     ("type", "fields", "named"),
     [
         ("error", {"source": "x"}, "message"),
+        ("gate", {"gate": "tests", "passed": "yes", "duration_ms": 5}, "passed is true or false"),
+        ("gate", {"gate": "tests", "passed": True, "duration_ms": -1}, "duration_ms is a number from 0 up"),
+        ("gate", {"gate": "tests", "passed": True, "duration_ms": float("nan")}, "duration_ms is a number from 0 up"),
+        ("gate", {"gate": None, "passed": True, "duration_ms": 1}, "gate is a text"),
+        ("ship", {"commit_sha": "a", "files_count": True, "intent": ""}, "files_count is a number from 0 up"),
+        ("preference", {"pattern": "p", "direction": "up"}, "direction is one of prefer, avoid"),
+        ("approval", {"tool": "edit", "pattern": ["p"], "summary": ""}, "approval event with pattern ['p']"),
+        ("approval", {"tool": "x" * 9_999, "pattern": 7, "summary": ""}, "pattern is a text"),
         ("note", {"ts": "yesterday"}, "'yesterday'"),
         ("note", {"ts": None}, "None"),
         ("note", {"id": 7}, "7"),
@@ -153,7 +161,7 @@ def test_append_says_no_when_the_disk_is_full(tmp_path):
 
 def test_a_missing_file_has_no_events(bus):
     assert bus.read_state() == []
-    assert bus.read_from(0) == ([], 0)
+    assert list(bus.tail().events) == []
 
 
 def test_events_come_newest_first_and_filtered(bus):
@@ -167,6 +175,42 @@ def test_events_come_newest_first_and_filtered(bus):
     assert bus.read_state(type=()) == []
     assert bus.read_state(limit=0) == []
     assert [event.ts.hour for event in bus.read_state(task="t1")] == [15, 13]
+
+
+def test_events_are_asked_for_by_session_and_until(bus):
+    for number in range(4):
+        bus.append("note", number=number, session=f"s{number % 2}", ts=NOON + timedelta(hours=number))
+    assert [event.fields["number"] for event in bus.read_state(session="s1")] == [3, 1]
+    assert [event.fields["number"] for event in bus.read_state(until=NOON + timedelta(hours=2))] == [1, 0]
+    between = bus.read_state(since=NOON + timedelta(hours=1), until=NOON + timedelta(hours=3), type="note")
+    assert [event.fields["number"] for event in between] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        rb'{"type":"appro\u0076al","task":"t1"}',
+        rb'{ "task" : "\u0074\u0031" , "type" : "approval" }',
+        b'{"type":"approval","task":"t1","text":"\\\\users"}',
+    ],
+)
+def test_a_word_is_found_however_another_program_spells_it(bus, path, line):
+    write(path, b'{"type":"other"}\n' + line + b"\n")
+    assert types(bus.read_state(type="approval")) == ["approval"]
+    assert types(bus.read_state(task="t1")) == ["approval"]
+    assert types(bus.read_state(type="approval", since=NOON)) == []
+
+
+@pytest.mark.parametrize("word", ["a/b", 'a"b', "ü", "a b", "a\\b", "\n"])
+def test_a_task_of_any_text_is_found(bus, word):
+    bus.append("note", task=word)
+    bus.append("note", task="other")
+    assert [event.task for event in bus.read_state(task=word)] == [word]
+
+
+def test_a_type_that_stands_elsewhere_in_a_line_is_not_taken_for_its_type(bus):
+    bus.append("note", text="approval", task="approval")
+    assert bus.read_state(type="approval") == []
 
 
 def test_since_includes_its_own_moment(bus):
@@ -269,45 +313,66 @@ def test_the_cost_of_a_read_follows_what_is_returned(big_log):
     assert costs[2] < 500_000
 
 
+def test_a_rare_type_in_the_last_days_does_not_read_the_years_before(big_log):
+    before = bytes_read()
+    assert Bus(big_log).read_state(type="ship", since=NOON + timedelta(minutes=99_000)) == []
+    assert bytes_read() - before < 500_000
+
+
 def test_a_read_that_must_look_everywhere_finds_the_first_line(big_log):
     assert [event.fields["minute"] for event in Bus(big_log).read_state(type="ship")] == [0]
 
 
 def test_reading_on_costs_what_was_added(big_log):
     bus = Bus(big_log)
-    end = big_log.stat().st_size
+    cursor = bus.tail().cursor
     before = bytes_read()
-    assert bus.read_from(end) == ([], end)
+    added = bus.read_from(cursor)
     assert bytes_read() - before < 10_000
+    assert (added.events, added.cursor, added.afresh) == ([], cursor, False)
 
 
 def test_reading_on_returns_only_what_is_new_oldest_first(bus):
+    start = bus.tail().cursor
     bus.append("a")
     bus.append("b")
-    events, offset = bus.read_from(0)
-    assert types(events) == ["a", "b"]
+    added = bus.read_from(start)
+    assert types(added.events) == ["a", "b"]
     bus.append("c")
-    events, offset = bus.read_from(offset)
-    assert types(events) == ["c"]
-    assert bus.read_from(offset) == ([], offset)
+    added = bus.read_from(added.cursor)
+    assert types(added.events) == ["c"]
+    assert bus.read_from(added.cursor).events == []
+
+
+def test_a_tail_is_what_stands_before_its_cursor_whatever_is_added_meanwhile(bus):
+    bus.append("a")
+    bus.append("b")
+    tail = bus.tail()
+    bus.append("c")
+    assert types(tail.events) == ["b", "a"]
+    assert types(bus.read_from(tail.cursor).events) == ["c"]
+    assert types(bus.tail(type="a", before=tail.cursor).events) == ["a"]
 
 
 def test_a_torn_last_line_is_left_for_the_next_call(bus, path):
     write(path, b'{"type":"a"}\n{"type":')
-    events, offset = bus.read_from(0)
-    assert (types(events), offset, bus.skipped) == (["a"], 13, 0)
+    tail = bus.tail()
+    assert (types(tail.events), bus.skipped) == (["a"], 0)
+    assert bus.read_from(tail.cursor).events == []
     with path.open("ab") as file:
         file.write(b'"b"}\n')
-    events, offset = bus.read_from(offset)
-    assert (types(events), offset) == (["b"], 26)
+    assert types(bus.read_from(tail.cursor).events) == ["b"]
 
 
-def test_a_file_that_became_shorter_is_read_from_its_start(bus, path):
+@pytest.mark.parametrize(
+    "replace", [Path.write_bytes, lambda path, content: (path.unlink(), path.write_bytes(content))]
+)
+def test_another_file_in_its_place_is_noticed(bus, path, replace):
     write(path, b'{"type":"a"}\n{"type":"b"}\n')
-    _, offset = bus.read_from(0)
-    write(path, b'{"type":"c"}\n')
-    events, offset = bus.read_from(offset)
-    assert (types(events), offset) == (["c"], 13)
+    cursor = bus.tail().cursor
+    replace(path, b'{"type":"c"}\n{"type":"d"}\n{"type":"e"}\n')
+    added = bus.read_from(cursor)
+    assert (added.events, added.afresh) == ([], True)
 
 
 json_values = st.recursive(
@@ -337,4 +402,4 @@ def test_whatever_is_json_comes_back_as_it_was_given(tmp_path, written):
     assert [(event.type, event.fields) for event in found] == [(kind, fields) for kind, fields, _ in given_events]
     for event, (_, _, ts) in zip(found, given_events, strict=True):
         assert timedelta(0) <= ts - event.ts < timedelta(milliseconds=1)
-    assert bus.read_from(0)[0] == found
+    assert list(bus.tail().events) == found[::-1]
