@@ -8,7 +8,18 @@ import sys
 
 import pytest
 
-HEAVY = ("torch", "transformers", "peft", "ipywidgets", "tornado", "papermill", "pandas", "matplotlib", "scipy")
+HEAVY = (
+    "torch",
+    "transformers",
+    "peft",
+    "ipywidgets",
+    "tornado",
+    "papermill",
+    "pandas",
+    "matplotlib",
+    "scipy",
+    "httpx",
+)
 
 
 @pytest.mark.parametrize("statement", ["import cipher_nb", "from cipher_nb import Workspace", "import cipher_nb.cli"])

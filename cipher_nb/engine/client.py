@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
-
-import httpx
+from typing import TYPE_CHECKING, Any, Self
 
 from cipher_nb.engine.stream import read_answer
 from cipher_nb.errors import EngineError
 from cipher_nb.model import Message, OnText, Reply
+
+if TYPE_CHECKING:
+    import httpx
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Client:
     """
 
     def __init__(self, url: str, *, api_key: str = "", timeout_s: float = 300.0) -> None:
+        import httpx  # 60 ms, which commands that ask no engine need not spend
+
         self.url = url.rstrip("/")
         self.api_key = api_key
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
@@ -162,6 +165,8 @@ class Client:
 
     @contextmanager
     def _reaching(self, path: str) -> Iterator[None]:
+        import httpx
+
         try:
             yield
         except httpx.TimeoutException as error:

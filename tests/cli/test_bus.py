@@ -12,6 +12,8 @@ import pytest
 
 from cipher_nb.testing import sample_workspace
 
+pytestmark = pytest.mark.slow  # every test starts processes
+
 CLI = [sys.executable, "-m", "cipher_nb.cli"]
 
 

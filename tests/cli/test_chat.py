@@ -17,6 +17,8 @@ import pytest
 from cipher_nb.workspace import Workspace
 from tests.scripted_server import ScriptedServer, scripted_server
 
+pytestmark = pytest.mark.slow  # every test starts processes
+
 
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:

@@ -13,6 +13,8 @@ import pytest
 
 from cipher_nb.testing import sample_workspace
 
+pytestmark = pytest.mark.slow  # every test starts processes
+
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:

@@ -21,6 +21,8 @@ from cipher_nb.testing import ScriptedModel
 from cipher_nb.workspace import Workspace
 from tests.sandbox.conftest import git
 
+pytestmark = pytest.mark.slow  # every test starts processes
+
 PROGRAM = (sys.executable, "-P", "-m", "cipher_nb.cli")
 SECONDS_TO_RECORD = 20.0
 
