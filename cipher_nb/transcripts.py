@@ -11,12 +11,11 @@ import orjson
 
 from cipher_nb.errors import CipherError
 from cipher_nb.jsonl import BLOCK_BYTES, append_line, lines_from_end, rewrite
-from cipher_nb.records import UNDATED, Turn, parse_ts, utc_now
+from cipher_nb.records import UNDATED, Turn, made_at, parse_ts, utc_now
 
 LATE_LINES = 32
 """So many older lines in a row, and 64 KiB of them, end a search: turns are written when answered, dated when asked."""
 
-_MADE_ID = re.compile("[0-9a-f]{22}")
 _WRITTEN_AT = re.compile(rb'"ts"\s*:\s*(?:"([^"\\]*)"|(\d{1,15}))')
 _SHORT_ESCAPES = frozenset('"\\/\b\f\n\r\t')
 
@@ -83,9 +82,7 @@ class Transcripts:
 
 def _earliest(task: str | None, since: datetime | None) -> datetime:
     """Return the moment before which no turn can match."""
-    begun = UNDATED
-    if task is not None and _MADE_ID.fullmatch(task):
-        begun = parse_ts(int(task[:12], 16)) or UNDATED
+    begun = (made_at(task) if task is not None else None) or UNDATED
     if begun > utc_now():  # an id that only looks as if it were ours
         begun = UNDATED
     return max(begun, since.astimezone(UTC)) if since else begun
@@ -138,6 +135,8 @@ def _messages(value: object) -> tuple[Mapping[str, str], ...] | None:
 
 
 def _is_message(value: object) -> bool:
-    if not isinstance(value, dict) or not {"role", "content"} <= value.keys():
+    if not isinstance(value, dict) or not isinstance(value.get("role"), str):
         return False
-    return all(isinstance(part, str) for part in value.values())
+    if not isinstance(value.get("content"), str):
+        return False
+    return len(value) == 2 or all(isinstance(part, str) for part in value.values())

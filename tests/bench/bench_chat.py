@@ -39,7 +39,7 @@ class Timed:
 
     def chat(self, messages: Sequence[Message], **_: object) -> Reply:
         started = time.perf_counter()
-        reply = Reply("It reads the list with pathlib and prints one title a line.")
+        reply = Reply("It reads the list with pathlib, sorts it by title and prints one title a line. " * 5)
         self.spent += time.perf_counter() - started
         return reply
 
@@ -102,8 +102,9 @@ def main() -> None:
         started = time.perf_counter()
         ws.scaffold()
         print(f"\n{options.events:,} events, 20,000 turns; first look {(time.perf_counter() - started) * 1e3:.1f} ms")
-        worst = show("overhead, new task", overheads(ws, options.calls, None))
         show("overhead, task with 20 turns", overheads(ws, options.calls, task))
+        worst = show("overhead, new task", overheads(ws, options.calls, None))
+        show(f"overhead, task {options.calls:,} turns ago", overheads(ws, 2, task))
         engine = first_tokens(ws, Path(folder), max(20, options.calls // 10))
         show("engine's time to first token", engine)
         print(f"  p99 of the overhead is {worst / statistics.median(engine):.2%} of the engine's median")
