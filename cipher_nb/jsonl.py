@@ -81,11 +81,12 @@ def chunks_from_end(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """
     pieces: list[bytes] = []  # of the line whose beginning is still unread, its end first
     for block in blocks:
-        head, newline, rest = block.partition(b"\n")
-        if newline:
-            yield rest + b"".join(reversed(pieces))
-            pieces = []
-        pieces.append(head)
+        cut = block.find(b"\n")
+        if cut < 0:
+            pieces.append(block)
+            continue
+        yield b"".join((memoryview(block)[cut + 1 :], *reversed(pieces)))
+        pieces = [block[:cut]]
     yield b"".join(reversed(pieces))
 
 

@@ -194,17 +194,15 @@ class Bus:
 
     def _matching(self, query: Query, before: Cursor | None = None) -> Iterator[Event]:
         if query.types is not None and not query.types:
-            return
-        if query.since is None:
-            yield from self._all_matching(query, before)
-        else:
-            yield from self._recent_matching(query, before)
+            return iter(())
+        return self._recent_matching(query, before) if query.since else self._all_matching(query, before)
 
     def _all_matching(self, query: Query, before: Cursor | None) -> Iterator[Event]:
+        parse, matches = self._parse, query.matches
         for chunk in chunks_back(self.path, before):
             for line in reversed(query.candidates(chunk)):
-                event = self._parse(line)
-                if event is not None and query.matches(event):
+                event = parse(line)
+                if event is not None and matches(event):
                     yield event
 
     def _recent_matching(self, query: Query, before: Cursor | None) -> Iterator[Event]:

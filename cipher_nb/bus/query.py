@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -24,11 +24,14 @@ class Query:
     task: str | None = None
     session: str | None = None
     _needles: tuple[tuple[bytes, ...], ...] = field(init=False, repr=False)
+    _is_by_type_alone: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         one_of = (self.types, {self.task} if self.task else None, {self.session} if self.session else None)
         needles = tuple(found for words in one_of if (found := _needles(words)) is not None)
         object.__setattr__(self, "_needles", needles)
+        others = (self.since, self.until, self.task, self.session)
+        object.__setattr__(self, "_is_by_type_alone", all(each is None for each in others))
 
     @classmethod
     def of(
@@ -45,26 +48,23 @@ class Query:
     def may_hold(self, text: bytes) -> bool:
         """Tell whether lines in `text` could match; False is certain. Far cheaper than parsing them."""
         hits = (any(word in text for word in words) for words in self._needles)
-        return all(hits) or b"\\u" in text  # \u may spell any word
+        return all(hits) or _may_spell(text)
 
     def candidates(self, chunk: bytes) -> list[bytes]:
         """Return the lines of `chunk` that could match, in their order; the others are passed over, not even split."""
-        if not self._needles or b"\\u" in chunk:
+        if not self._needles or _may_spell(chunk):
             return chunk.split(b"\n")
-        found: dict[int, bytes] = {}
-        for word in self._needles[-1]:
-            at = chunk.find(word)
-            while at >= 0:
-                start, end = chunk.rfind(b"\n", 0, at) + 1, chunk.find(b"\n", at)
-                end = len(chunk) if end < 0 else end
-                found[start] = chunk[start:end]
-                at = chunk.find(word, end)
+        words = self._needles[-1]
+        if len(words) == 1:
+            return [line for _, line in _lines_with(words[0], chunk)]
+        found = {start: line for word in words for start, line in _lines_with(word, chunk)}
         return [found[start] for start in sorted(found)]
 
     def matches(self, event: Event) -> bool:
-        return (
-            (self.types is None or event.type in self.types)
-            and (self.task is None or event.task == self.task)
+        if self.types is not None and event.type not in self.types:
+            return False
+        return self._is_by_type_alone or (
+            (self.task is None or event.task == self.task)
             and (self.session is None or event.fields.get("session") == self.session)
             and (self.since is None or event.ts >= self.since)
             and (self.until is None or event.ts < self.until)
@@ -83,6 +83,21 @@ class Query:
     @cached_property
     def _since_text(self) -> bytes:
         return format_ts(self.since).encode() if self.since else b""
+
+
+def _lines_with(word: bytes, chunk: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield start and bytes of every line that holds `word`; a search for the word is far cheaper than a split."""
+    at = chunk.find(word)
+    while at >= 0:
+        start, end = chunk.rfind(b"\n", 0, at) + 1, chunk.find(b"\n", at)
+        end = len(chunk) if end < 0 else end
+        yield start, chunk[start:end]
+        at = chunk.find(word, end)
+
+
+def _may_spell(text: bytes) -> bool:
+    """Tell whether any word may stand in `text` spelled in hexadecimal, as \\u0061."""
+    return b"\\" in text and b"\\u" in text  # the search for one byte is far faster than that for two
 
 
 def _needles(words: Collection[str] | None) -> tuple[bytes, ...] | None:
