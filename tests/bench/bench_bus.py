@@ -135,10 +135,10 @@ def bench_reading(folder: Path, count: int) -> None:
     if not store.exists():
         write_sqlite(log, store)
     print(f"\n{count:,} events, {log.stat().st_size / 1e6:,.0f} MB: newest {EACH} approvals and {EACH} rejections")
-    ours, cost, expected = timed(by_ours, log, store, 9)
+    ours, cost, expected = timed(by_ours, log, store, 40)
     print(f"  {'ours':<14}{ours * 1e3:>12,.2f} ms          {cost / 1e6:>10,.2f} MB read")
     for name, read, rounds in (
-        ("sqlite", by_sqlite, 9),
+        ("sqlite", by_sqlite, 40),
         ("duckdb", by_duckdb, 2),
         ("plain parse", by_plain_parse, 1),
         ("pandas", by_pandas, 1),
