@@ -67,13 +67,23 @@ class ScaffoldSettings:
 
 @dataclass(frozen=True)
 class SandboxSettings:
-    """How a proposed change is tried."""
+    """How a proposed change is tried.
+
+    `protected` are patterns of files that judge a change and so may not be part of it. Copies that are older than
+    `keep_days`, or more than `keep_mb` in all, are removed, the oldest first.
+    """
 
     checks: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
     attempts: int = 3
+    prompt_tokens: int = 2_048
     timeout_s: float = 120.0
     max_output_bytes: int = 64_000
     max_memory_mb: int = 2_048
+    max_file_mb: int = 512
+    max_processes: int = 512
+    keep_days: int = 14
+    keep_mb: int = 2_048
 
 
 @dataclass(frozen=True)
@@ -159,10 +169,16 @@ TEMPLATE = """\
 
 [sandbox]
 # checks = []                    # commands a proposal must pass, e.g. ["python -m pytest -q"]
+# protected = []                 # files a proposal may not touch, e.g. ["tests/**", ".github/**"]
 # attempts = 3
+# prompt_tokens = 2048           # how much of the files a question shows
 # timeout_s = 120.0              # per check
 # max_output_bytes = 64000
 # max_memory_mb = 2048
+# max_file_mb = 512              # the largest file a check may write
+# max_processes = 512
+# keep_days = 14                 # how long scratch copies are kept
+# keep_mb = 2048                 # and how much of them
 
 [training]
 # rank = 8

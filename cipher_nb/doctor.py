@@ -14,7 +14,7 @@ from typing import Literal
 from cipher_nb.engine import daemon
 from cipher_nb.errors import CipherError
 from cipher_nb.paths import user_cache
-from cipher_nb.sandbox.isolation import available
+from cipher_nb.sandbox.checks import isolation
 from cipher_nb.workspace import Workspace
 
 PACKAGES = (
@@ -77,11 +77,17 @@ def _machine() -> Iterator[Finding]:
     cache = user_cache()
     cache.mkdir(parents=True, exist_ok=True)
     yield _enough("disk", shutil.disk_usage(cache).free / 1e9, DISK_NEEDED_GB, f"free some space under {cache}")
-    isolation = available()
-    if isolation == "none":
-        yield Finding("isolation", "note", "none: checks of proposals see the network", "allow user namespaces")
-    else:
-        yield Finding("isolation", "good", isolation)
+    yield _isolation()
+
+
+def _isolation() -> Finding:
+    kind = isolation.available()
+    if kind == "bubblewrap":
+        return Finding("isolation", "good", kind)
+    mend = "apt-get install bubblewrap, or your system's package of it" if sys.platform == "linux" else ""
+    if kind == "userns":
+        return Finding("isolation", "good", "userns: user namespaces, set up without bubblewrap", mend)
+    return Finding("isolation", "note", "none: checks of proposals see your files and the network", mend)
 
 
 def _vector_units() -> str:

@@ -120,7 +120,9 @@ def _tasks(paths: Paths, unwanted: Unwanted) -> tuple[str, ...]:
     gone = sorted(task for task in known if _is_task(task, unwanted))
     for task in gone:
         (paths.tasks / f"{task}.json").unlink(missing_ok=True)
-        shutil.rmtree(paths.sandboxes / task, ignore_errors=True)
+        for folder in (paths.sandboxes, paths.journal, paths.undo):
+            shutil.rmtree(folder / task, ignore_errors=True)
+        (paths.sandboxes / f".{task}.json").unlink(missing_ok=True)  # the names of the files that were in the copy
     return tuple(gone)
 
 

@@ -61,12 +61,17 @@ def locked(path: Path, *, timeout_s: float = 30.0) -> FileLock:
     return FileLock(path.with_name(f".{path.name}.lock"), timeout=timeout_s)
 
 
-def inside(root: Path, relative: str) -> Path:
-    """Return `root/relative`, refusing absolute paths, `..`, NUL and links that lead out of `root`."""
+def require_plain(relative: str) -> None:
+    """Raise UnsafePathError for an absolute path, and for one with `..`, NUL or a backslash in it."""
     if not relative or relative.startswith(("/", "~")) or "\0" in relative or "\\" in relative:
         raise UnsafePathError(f"path {relative!r} is not a plain relative path; name a file inside the workspace")
     if any(part in ("..", "") for part in relative.rstrip("/").split("/")):
         raise UnsafePathError(f"path {relative!r} climbs out of the workspace; remove the '..'")
+
+
+def inside(root: Path, relative: str) -> Path:
+    """Return `root/relative`, refusing absolute paths, `..`, NUL and links that lead out of `root`."""
+    require_plain(relative)
     target = root / relative
     try:
         real = target.resolve()

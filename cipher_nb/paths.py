@@ -43,6 +43,14 @@ class Paths:
         return self.aide / "tasks"
 
     @property
+    def journal(self) -> Path:
+        return self.aide / "journal"
+
+    @property
+    def undo(self) -> Path:
+        return self.aide / "undo"
+
+    @property
     def pairs(self) -> Path:
         return self.aide / "data" / "pairs.jsonl"
 

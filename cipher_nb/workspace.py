@@ -142,6 +142,7 @@ class Workspace:
         *,
         checks: Sequence[str] = (),
         files: Sequence[str] = (),
+        task: str | None = None,
         on_progress: Callable[[str], None] | None = None,
     ) -> Task:
         """Let the served model propose a change, verified in a sandbox with up to three attempts."""
@@ -154,6 +155,7 @@ class Workspace:
                 files=files,
                 model_name=self.config.model.name,
                 adapter=swap.served(client),
+                task=task,
                 on_progress=on_progress,
             )
 

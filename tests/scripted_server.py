@@ -14,8 +14,9 @@ class ScriptedServer(ThreadingHTTPServer):
     """Answers every chat with `pieces`, streamed where the request asks for it.
 
     `before_piece` is called with the number of each piece before it is sent; `raw` is sent as the body of a stream as
-    it stands, `whole` says whether its end is told. `asked` holds the bodies of all chats; `hung_up` is set when a
-    client left in the middle.
+    it stands, `whole` says whether its end is told. Chats that are not streamed get `answers` in turn where there are
+    any, the last one again and again; `before_answer` is called with the number of each, from 1. `asked` holds the
+    bodies of all chats; `hung_up` is set when a client left in the middle.
     """
 
     daemon_threads = True
@@ -23,6 +24,8 @@ class ScriptedServer(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.pieces: Sequence[str] = ("Use ", "`Path.open`", ".")
+        self.answers: Sequence[str] = ()
+        self.before_answer: Callable[[int], object] = lambda number: None
         self.finish = "stop"
         self.before_piece: Callable[[int], object] = lambda number: None
         self.raw: Sequence[bytes] = ()
@@ -65,10 +68,15 @@ class _Handler(BaseHTTPRequestHandler):
         elif body["stream"]:
             self._stream()
         else:
-            message = {"role": "assistant", "content": "".join(self.server.pieces)}
+            message = {"role": "assistant", "content": self._answer(len(self.server.asked))}
             usage = {"prompt_tokens": 7, "completion_tokens": 3}
             choice = {"message": message, "finish_reason": self.server.finish}
             self._json(200, {"choices": [choice], "usage": usage})
+
+    def _answer(self, number: int) -> str:
+        self.server.before_answer(number)
+        answers = self.server.answers or ["".join(self.server.pieces)]
+        return answers[min(number, len(answers)) - 1]
 
     def _stream(self) -> None:
         self.send_response(200)

@@ -35,6 +35,8 @@ def ws(tmp_path):
         write_json(ws.paths.tasks / f"{task}.json", {"id": task})
         (ws.paths.sandboxes / task).mkdir(parents=True)
         (ws.paths.sandboxes / task / "code.py").write_text(f"words of {task}")
+        (ws.paths.undo / task / "before").mkdir(parents=True)
+        (ws.paths.undo / task / "before/0").write_text(f"words of {task}")
         pair = pair_row(task, [f"{task}0"])
         append_line(ws.paths.pairs, orjson.dumps(pair))
         night = ws.paths.nights / f"night-{days}"

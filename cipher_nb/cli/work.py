@@ -58,6 +58,15 @@ def reject(*, ws: Workspace, out: Output, task_id: str, reason: str, pattern: st
 @click.command()
 @click.argument("task_id", metavar="TASK")
 @on_workspace
+def undo(*, ws: Workspace, out: Output, task_id: str) -> None:
+    """Take an approval back: every file is what it was before."""
+    done = ws.tasks.undo(task_id)
+    out.result(done.to_json() | {"task": done.id}, f"undone {done.id}; the files are as they were before its approval")
+
+
+@click.command()
+@click.argument("task_id", metavar="TASK")
+@on_workspace
 def ship(*, ws: Workspace, out: Output, task_id: str) -> None:
     """Commit an approved change."""
     done = ws.tasks.ship(task_id)
@@ -72,4 +81,4 @@ def _page(done: Task) -> str:
     return "\n".join([head, *checks, "", done.diff, f"approve it with: cipher-nb approve {done.id} --pattern …"])
 
 
-COMMANDS = (task, approve, reject, ship)
+COMMANDS = (task, approve, reject, undo, ship)

@@ -1,5 +1,6 @@
-"""The operator's desk in a notebook: what is served, what waits, and three buttons."""
+"""The operator's desk in a notebook: what is served and what waits, and a task from intent to commit."""
 
 from cipher_nb.cockpit.cockpit import Cockpit
+from cipher_nb.cockpit.task_panel import TaskPanel
 
-__all__ = ["Cockpit"]
+__all__ = ["Cockpit", "TaskPanel"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cipher_nb.sandbox.edits import Proposal
+from cipher_nb.sandbox.proposal.edits import Proposal
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class CheckResult:
     """One run of one check.
 
     `exit_code` is None when the time limit ended it. `output` is stdout and stderr together, bounded to its first and
-    last part. `isolation` names what held the check in: "userns" or "none".
+    last part. `isolation` names what held the check in, see isolation.KINDS.
     """
 
     command: str
@@ -27,13 +27,17 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One reply of the model and what became of it. `error` says why no check ran, or what a check must not do."""
+    """One reply of the model and what became of it. `error` says why no check ran, or what a check must not do.
+
+    `diff` is what the reply would change, for the feedback to the model; what an operator may see is the Outcome's.
+    """
 
     number: int
     proposal: Proposal | None
     error: str
     checks: tuple[CheckResult, ...]
     passed: bool
+    diff: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class Feedback:
 class Outcome:
     """The end of the loop. `diff` and `base_hashes` are empty unless `verified`.
 
-    `base_hashes` maps every touched path to the SHA-256 it had in the real tree ("" where there was no file).
+    `base_hashes` maps every touched path to the SHA-256 it had in the real tree ("" where there was no file), with
+    `executable:` or `link:` before it where it was that.
     """
 
     verified: bool

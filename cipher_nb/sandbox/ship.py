@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from cipher_nb.errors import ConflictError, SandboxError
-from cipher_nb.sandbox.changes import Changes, hashes, in_writing_order, plan, put, read_state, safe_target
-from cipher_nb.sandbox.edits import Proposal
+from cipher_nb.files import write_atomic
+from cipher_nb.sandbox import journal
 from cipher_nb.sandbox.git import git_output, run_git
+from cipher_nb.sandbox.proposal.changes import hashes, plan
+from cipher_nb.sandbox.proposal.edits import Proposal
 
 SHIPPING = "CIPHER_NB_SHIPPING"
 """Set in the environment of a commit that is recorded by who made it: a hook need not."""
 
 
-def apply_to_tree(root: Path, proposal: Proposal, *, base_hashes: Mapping[str, str]) -> tuple[str, ...]:
-    """Carry `proposal` out in the real tree and return the paths it touched.
+def apply_to_tree(
+    root: Path, proposal: Proposal, *, base_hashes: Mapping[str, str], aide: Path, task: str
+) -> tuple[str, ...]:
+    """Carry `proposal` out in the real tree and return the paths it touched; `journal.revert` takes it back.
 
     Raises ConflictError, naming the file, when one is not what it was at verification; nothing is written then. When a
     write fails, what was written before is put back and the SandboxError names the file that failed.
@@ -27,40 +30,8 @@ def apply_to_tree(root: Path, proposal: Proposal, *, base_hashes: Mapping[str, s
         if found != base_hashes[path]:
             raise ConflictError(f"{path} changed since the proposal was verified; run the task again on the new file")
     changes = plan(root, proposal)
-    before = {path: read_state(root, path) for path in changes}
-    new_folders = _missing_parents(root, changes)
-    written: list[str] = []
-    try:
-        for path in in_writing_order(changes):
-            written.append(path)
-            put(root, path, changes[path])
-    except BaseException as error:
-        lost = _put_back(root, before, written, new_folders)
-        if isinstance(error, OSError):
-            rest = f"{', '.join(lost)} could not be put back" if lost else "all other files are as they were"
-            raise SandboxError(f"{path} could not be written ({error.strerror or error}); {rest}") from error
-        raise
+    journal.apply(root, aide, task, changes)
     return tuple(changes)
-
-
-def _put_back(root: Path, before: Changes, written: Sequence[str], new_folders: Sequence[Path]) -> list[str]:
-    lost = []
-    for path in reversed(written):
-        try:
-            put(root, path, before[path])
-        except OSError:
-            lost.append(path)
-    for folder in new_folders:
-        with suppress(OSError):
-            folder.rmdir()
-    return lost
-
-
-def _missing_parents(root: Path, paths: Iterable[str]) -> list[Path]:
-    """Return the folders that writing `paths` will make, deepest first."""
-    parents = {parent for path in paths for parent in safe_target(root, path).parents}
-    inside = (parent for parent in parents if parent.is_relative_to(root) and not parent.exists())
-    return sorted(inside, key=lambda folder: len(folder.parts), reverse=True)
 
 
 @dataclass(frozen=True)
@@ -71,14 +42,44 @@ class Commit:
     paths: tuple[str, ...]
 
 
+def commit_once(root: Path, paths: Sequence[str], *, message: str, note: Path) -> Commit:
+    """Commit as `commit` does, or return the commit of an earlier call that was cut off after it.
+
+    `note` is a file of the caller's that keeps where HEAD stood before.
+    """
+    _require_repository(root)
+    head = _head(root)
+    if note.exists() and not _changed(root, paths):
+        earlier = _commit_since(root, note.read_text(), paths)
+        if earlier:
+            return earlier
+    write_atomic(note, head)
+    return commit(root, paths, message=message)
+
+
+def _head(root: Path) -> str:
+    done = run_git(root, "rev-parse", "--verify", "--quiet", "HEAD")
+    return done.stdout.decode().strip()
+
+
+def _commit_since(root: Path, head: str, paths: Sequence[str]) -> Commit | None:
+    """Return the newest commit after `head` that changed one of `paths`."""
+    span = f"{head}..HEAD" if head else "HEAD"
+    sha = git_output(root, "log", "--max-count=1", "--format=%H", span, "--", *paths).decode().strip()
+    if not sha:
+        return None
+    form = ("--format=", "--name-only", "--no-renames", "--relative", "-z")
+    listed = git_output(root, "show", *form, sha, "--", *paths)
+    return Commit(sha, tuple(os.fsdecode(name) for name in listed.split(b"\0") if name))
+
+
 def commit(root: Path, paths: Sequence[str], *, message: str) -> Commit:
     """Commit `paths` and nothing else, whatever else is changed or staged, and return what was committed.
 
     Ignored files are left out. Hooks see `SHIPPING` in their environment. Raises SandboxError when there is no git, no
     repository or nothing to commit.
     """
-    if run_git(root, "rev-parse", "--is-inside-work-tree").returncode != 0:
-        raise SandboxError(f"{root} is no git repository; run git init there to ship")
+    _require_repository(root)
     known = _changed(root, paths)
     if not known:
         raise SandboxError(
@@ -94,6 +95,11 @@ def commit(root: Path, paths: Sequence[str], *, message: str) -> Commit:
             run_git(root, "rm", "--cached", "--quiet", "--", *new)
         raise
     return Commit(git_output(root, "rev-parse", "HEAD").decode().strip(), tuple(known))
+
+
+def _require_repository(root: Path) -> None:
+    if run_git(root, "rev-parse", "--is-inside-work-tree").returncode != 0:
+        raise SandboxError(f"{root} is no git repository; run git init there to ship")
 
 
 def _changed(root: Path, paths: Sequence[str]) -> dict[str, str]:

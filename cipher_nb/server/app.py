@@ -10,10 +10,11 @@ from traitlets import Unicode
 from cipher_nb.server.handlers import HANDLERS
 from cipher_nb.server.keeper import Keeper
 from cipher_nb.server.proxy import PROXY_HANDLERS
+from cipher_nb.server.tasks import TASK_HANDLERS
 
 
 class CipherExtension(ExtensionApp):
-    """Serves a workspace's bus, its scaffold and an OpenAI-compatible proxy of its engine under `api/cipher/`."""
+    """Serves a workspace's bus, scaffold and tasks, and a proxy of its engine as OpenAI's API, under `api/cipher/`."""
 
     name = "cipher_nb"
 
@@ -26,7 +27,7 @@ class CipherExtension(ExtensionApp):
         assert self.serverapp is not None
         self._keeper = Keeper(Path(self.workspace or self.serverapp.root_dir))
         shared = {"keeper": self._keeper}
-        self.handlers.extend((path, handler, shared) for path, handler in (*HANDLERS, *PROXY_HANDLERS))
+        self.handlers.extend((path, handler, shared) for path, handler in (*HANDLERS, *TASK_HANDLERS, *PROXY_HANDLERS))
 
     async def stop_extension(self) -> None:
         await self._keeper.close()

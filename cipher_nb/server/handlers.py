@@ -13,7 +13,15 @@ from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import APIHandler
 from tornado import web
 
-from cipher_nb.errors import CipherError, ConfigError, EngineError, ModelError, NotFoundError, RequestError
+from cipher_nb.errors import (
+    CipherError,
+    ConfigError,
+    EngineError,
+    ModelError,
+    NotFoundError,
+    RequestError,
+    SandboxError,
+)
 from cipher_nb.records import new_id
 from cipher_nb.server import query
 from cipher_nb.server.keeper import Keeper, Lane
@@ -23,7 +31,7 @@ from cipher_nb.workspace import Workspace
 Result = TypeVar("Result")
 
 MAX_EVENT_BYTES = 1024 * 1024
-STATUS = {RequestError: 400, NotFoundError: 404, EngineError: 502, ModelError: 502}
+STATUS = {RequestError: 400, NotFoundError: 404, SandboxError: 409, EngineError: 502, ModelError: 502}
 
 
 class CipherHandler(APIHandler):

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 import httpx
 
@@ -15,15 +15,15 @@ from cipher_nb.paths import Paths, find_workspace
 from cipher_nb.workspace import Workspace
 
 Result = TypeVar("Result")
-Lane = Literal["read", "write", "engine"]
+Lane = Literal["read", "write", "task", "engine"]
 THREADS_PER_LANE = 4
 
 
 class Keeper:
     """Hands out the workspace at or above `start`, one object for all requests, and threads to use it in.
 
-    The lanes do not wait for each other: writers held up by somebody's lock, or chats by a starting engine, leave
-    reading alone.
+    The lanes do not wait for each other: writers held up by somebody's lock, tasks by a commit's hooks, or chats by a
+    starting engine, leave reading alone.
     """
 
     def __init__(self, start: Path) -> None:
@@ -32,7 +32,7 @@ class Keeper:
         self._opened: Workspace | None = None
         self._stamp: tuple[Path, int] | None = None
         self._lanes: dict[Lane, ThreadPoolExecutor] = {
-            lane: ThreadPoolExecutor(THREADS_PER_LANE, f"cipher-{lane}") for lane in ("read", "write", "engine")
+            lane: ThreadPoolExecutor(THREADS_PER_LANE, f"cipher-{lane}") for lane in get_args(Lane)
         }
         # Connections are not kept: the engine may close one just as the next chat is sent on it.
         # trust_env=False: a proxy variable must never carry a prompt off this machine.

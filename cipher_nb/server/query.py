@@ -39,6 +39,12 @@ def learned_limits(query: Query) -> dict[str, int]:
     return {"min_count": _number("min_count", query, default=3), "limit": _number("limit", query, default=15)}
 
 
+def tasks_limit(query: Query) -> int:
+    """Return how many tasks are asked for."""
+    _refuse_unknown(query, ("limit",))
+    return _number("limit", query, default=100)
+
+
 def tier(query: Query) -> str | None:
     """Return the tier asked for, or None for the workspace's own."""
     _refuse_unknown(query, ("tier",))
@@ -65,6 +71,24 @@ def json_object(body: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise RequestError(f"the body is a JSON {type(value).__name__}; send one JSON object")
     return value
+
+
+def texts(body: bytes, *, required: Sequence[str] = (), optional: Sequence[str] = ()) -> dict[str, str]:
+    """Return the texts of a JSON object: all `required` ones, and "" for each of `optional` that is not there.
+
+    No body at all is an empty object.
+    """
+    value, known = (json_object(body) if body else {}), (*required, *optional)
+    for name, text in value.items():
+        if name not in known:
+            way_out = suggestion(name, known) if known else "this endpoint takes an empty object"
+            raise RequestError(f"{name} = {text!r:.80} is unknown; {way_out}")
+        if not isinstance(text, str):
+            raise RequestError(f"{name} = {text!r:.80} is no text; give one")
+    for name in required:
+        if not value.get(name, "").strip():
+            raise RequestError(f"{name} is missing or empty; give a text")
+    return {name: value.get(name, "") for name in known}
 
 
 def _refuse_unknown(query: Query, known: Sequence[str]) -> None:

@@ -209,5 +209,5 @@ def test_help_of_every_command_is_there(workspace: Path) -> None:
     listed = run("--help", cwd=workspace).stdout
     names = {line.split()[0] for line in listed.split("Commands:")[1].splitlines() if line.strip()}
     assert names >= {"init", "demo", "model", "engine", "doctor", "state", "event", "learned", "scaffold", "chat"}
-    assert names >= {"task", "approve", "reject", "ship", "battery", "gate", "night", "report", "check"}
+    assert names >= {"task", "approve", "reject", "undo", "ship", "battery", "gate", "night", "report", "check"}
     assert names >= {"adapters", "changelog", "apply", "review", "skip", "rollback"}

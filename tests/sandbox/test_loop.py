@@ -6,10 +6,10 @@ import pytest
 
 from cipher_nb.config import SandboxSettings
 from cipher_nb.errors import SandboxError
-from cipher_nb.sandbox.feedback import feedback_for, telling_lines
 from cipher_nb.sandbox.loop import verify
-from cipher_nb.sandbox.outcome import Attempt, CheckResult
 from tests.sandbox.conftest import BROKEN, git
+
+pytestmark = pytest.mark.slow  # every test starts processes
 
 PYTEST = "python -m pytest -q"
 WRONG = json.dumps(
@@ -31,11 +31,19 @@ class Scripted:
         return self.replies[len(self.heard) - 1]
 
 
-def try_out(project, *replies, checks=(PYTEST,), **settings):
+LISTENERS = ("on_check", "on_copy", "intent")
+
+
+def try_out(project, *replies, checks=(PYTEST,), **more):
     propose = Scripted(*replies)
+    own = {name: more.pop(name) for name in LISTENERS if name in more}
     sandbox = project / ".aide/sandboxes/t1"
-    outcome = verify(propose, root=project, sandbox=sandbox, checks=checks, settings=SandboxSettings(**settings))
+    outcome = verify(propose, root=project, sandbox=sandbox, checks=checks, settings=SandboxSettings(**more), **own)
     return outcome, propose.heard
+
+
+def with_checks(reply, *checks):
+    return json.dumps(json.loads(reply) | {"checks": list(checks)})
 
 
 def test_the_second_attempt_passes_after_feedback_that_names_the_failing_assertion(project):
@@ -45,8 +53,8 @@ def test_the_second_attempt_passes_after_feedback_that_names_the_failing_asserti
     assert heard[0] is None
     assert (heard[1].attempt, heard[1].clean_start) == (2, False)
     assert "Attempt 1 failed: check `python -m pytest -q`: exit code 1" in heard[1].text
-    assert "E       assert 6 == 5" in heard[1].text
-    assert "test_calc.py:5: AssertionError" in heard[1].text
+    assert "test_calc.py::test_add failed at test_calc.py:5\n" in heard[1].text
+    assert "  expected: 5\n  found: 6\n" in heard[1].text
     assert "Send the whole proposal again" in heard[1].text
     assert "-    return a - b\n+    return a + b\n" in outcome.diff
 
@@ -71,7 +79,7 @@ def test_three_failures_are_the_end_and_the_last_one_started_clean(project):
     assert (outcome.verified, outcome.diff, outcome.base_hashes) == (False, "", {})
     assert [attempt.number for attempt in outcome.attempts] == [1, 2, 3]
     assert [feedback.clean_start for feedback in heard[1:]] == [False, True]
-    assert "E       assert 6 == 5" in heard[2].text
+    assert "  expected: 5\n  found: 6\n" in heard[2].text
     assert "no JSON in 'no idea'" in heard[2].text
 
 
@@ -91,16 +99,135 @@ def test_an_escape_is_a_failed_attempt_that_names_the_path(project, path):
 
 
 def test_without_any_check_nothing_is_verified(project):
-    outcome, _ = try_out(project, RIGHT, checks=(), attempts=1)
-    assert outcome.verified is False
+    for name in ("test_calc.py", "pytest.ini"):
+        (project / name).unlink()
+    outcome, _ = try_out(project, RIGHT, with_checks(RIGHT, "true"), checks=(), attempts=2)
     assert "no checks to pass" in outcome.attempts[0].error
+    assert outcome.verified is True  # the same edits with a check are another proposal
+
+
+def test_where_nobody_names_a_check_those_of_the_project_judge(project):
+    outcome, _ = try_out(project, WRONG, RIGHT, checks=())
+    assert [[check.command for check in attempt.checks] for attempt in outcome.attempts] == [[PYTEST], [PYTEST]]
+    assert [attempt.passed for attempt in outcome.attempts] == [False, True]
 
 
 def test_the_proposals_checks_come_on_top_of_the_operators(project):
-    reply = json.dumps({"checks": ["true"], "edits": json.loads(WRONG)["edits"]})
-    outcome, _ = try_out(project, reply, attempts=1)
-    assert [(check.command, check.passed) for check in outcome.attempts[0].checks] == [(PYTEST, False), ("true", True)]
+    outcome, _ = try_out(project, with_checks(RIGHT, "true"), attempts=1)
+    assert [(check.command, check.passed) for check in outcome.attempts[0].checks] == [(PYTEST, True), ("true", True)]
+    outcome, _ = try_out(project, with_checks(RIGHT, "false"), attempts=1)
     assert outcome.verified is False
+
+
+def test_cheap_checks_run_first_and_nothing_runs_behind_a_group_that_failed(project):
+    lint = "ruff check --isolated --select F"
+    heard = []
+    reply = json.dumps({"edits": [{"op": "write", "path": "calc.py", "text": "import os\nimport re\n"}]})
+    outcome, _ = try_out(
+        project,
+        reply,
+        checks=(PYTEST, f"{lint} calc.py", f"{lint} test_calc.py"),
+        attempts=1,
+        on_check=lambda number, result: heard.append((number, result.command, result.passed)),
+    )
+    assert heard == [(1, f"{lint} calc.py", False), (1, f"{lint} test_calc.py", True)]
+    assert [check.command for check in outcome.attempts[0].checks] == [f"{lint} calc.py", f"{lint} test_calc.py"]
+
+
+PROTECTED = ("test_*.py", ".github/**")
+TAMPER = json.dumps(
+    {
+        "intent": "change test_calc.py",
+        "edits": [{"op": "write", "path": "test_calc.py", "text": "def test_x(): pass\n"}],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        [{"op": "write", "path": "test_calc.py", "text": ""}],
+        [{"op": "replace", "path": "test_calc.py", "search": "== 5", "replace": "== 6"}],
+        [{"op": "delete", "path": "test_calc.py"}],
+        [{"op": "rename", "path": "test_calc.py", "to": "old.py"}],
+        [{"op": "rename", "path": "calc.py", "to": "test_new.py"}],
+        [{"op": "write", "path": ".github/workflows/ci.yml", "text": "on: push\n"}],
+    ],
+)
+def test_an_edit_of_a_protected_file_is_a_failed_attempt_that_names_it(project, edits):
+    outcome, heard = try_out(project, json.dumps({"edits": edits}), RIGHT, protected=PROTECTED)
+    named = edits[0].get("to", edits[0]["path"]) if edits[0]["path"] == "calc.py" else edits[0]["path"]
+    assert outcome.attempts[0].checks == ()
+    assert heard[1].text.startswith(
+        f"Attempt 1 failed: {named} may not be changed: the change is judged by it ([sandbox] protected); "
+        "leave it as it is and send edits to the other files\n"
+    )
+    assert outcome.verified is True
+
+
+def test_only_the_operators_intent_opens_a_protected_file(project):
+    for intent, verified in (("make add add", False), ("change test_calc.py to test nothing", True)):
+        outcome, _ = try_out(project, TAMPER, protected=PROTECTED, attempts=1, intent=intent)
+        assert outcome.verified is verified
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        WRONG,
+        json.dumps(json.loads(WRONG) | {"intent": "fix it better"}, indent=2),
+        json.dumps({"edits": [{"op": "write", "path": "calc.py", "text": "def add(a, b):\n    return a * b\n"}]}),
+    ],
+)
+def test_a_model_that_sends_the_same_edit_again_ends_the_loop(project, again):
+    outcome, heard = try_out(project, WRONG, again, RIGHT)
+    assert (outcome.verified, len(heard)) == (False, 2)
+    assert outcome.attempts[1].checks == ()
+    assert outcome.attempts[1].error == (
+        "the model sent the edits of attempt 1 again; say more in the intent, or show it other files"
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "what"),
+    [
+        ("I cannot do that.", "I  cannot\ndo that.", "reply"),
+        (
+            '{"edits": [{"op": "delete", "path": "none.py"}]}',
+            '{"intent": "x", "edits": [{"op": "delete", "path": "./none.py"}]}',
+            "edits",
+        ),
+        ('{"edits": [{"op": "delete", "path": "../x"}]}', '{"edits":[{"op":"delete","path":"../x"}]}', "edits"),
+    ],
+)
+def test_a_model_that_repeats_what_cannot_be_tried_ends_the_loop(project, first, again, what):
+    outcome, heard = try_out(project, first, again, RIGHT)
+    assert len(heard) == 2
+    assert outcome.attempts[1].error.startswith(f"the model sent the {what} of attempt 1 again")
+
+
+def test_the_same_edit_after_another_one_is_seen_as_well(project):
+    outcome, heard = try_out(project, WRONG, "no idea", WRONG)
+    assert len(heard) == 3
+    assert (outcome.attempts[2].error[:42], outcome.attempts[2].checks) == (
+        "the model sent the edits of attempt 1 agai",
+        (),
+    )
+
+
+def test_a_listener_that_raises_does_not_cost_the_attempt(project):
+    def broken(*what):
+        raise BrokenPipeError("nobody listens")
+
+    with pytest.warns(UserWarning, match="BrokenPipeError.*the attempt goes on"):
+        outcome, _ = try_out(project, RIGHT, on_check=broken, on_copy=broken)
+    assert outcome.verified is True
+
+
+def test_what_was_tried_is_kept_with_the_attempt_but_never_in_a_failed_outcome(project):
+    outcome, _ = try_out(project, WRONG, attempts=1)
+    assert "+    return a * b\n" in outcome.attempts[0].diff
+    assert (outcome.verified, outcome.diff) == (False, "")
 
 
 def test_edits_that_change_nothing_are_not_verified(project):
@@ -115,8 +242,8 @@ def test_edits_that_change_nothing_are_not_verified(project):
 
 def test_a_check_that_rewrites_an_edited_file_is_not_believed(project):
     code = "from pathlib import Path; Path('calc.py').write_text('def add(a, b): return 5')"
-    outcome, _ = try_out(project, WRONG, checks=(f'python -c "{code}"', PYTEST), attempts=1)
-    assert [check.passed for check in outcome.attempts[0].checks] == [True, True]
+    outcome, _ = try_out(project, WRONG, checks=(f'python -c "{code}"',), attempts=1)
+    assert [check.passed for check in outcome.attempts[0].checks] == [True]
     assert outcome.verified is False
     assert "the checks rewrote calc.py" in outcome.attempts[0].error
 
@@ -131,25 +258,5 @@ def test_every_attempt_starts_from_a_fresh_copy(project):
 
 def test_a_copy_that_cannot_be_made_is_an_error_and_not_an_attempt(project):
     (project / ".aide").write_text("a file where the folder should be")
-    with pytest.raises(SandboxError, match="could not be made"):
+    with pytest.raises(SandboxError, match="cannot be made"):
         try_out(project, RIGHT)
-
-
-def test_feedback_stays_within_its_budget():
-    check = CheckResult(
-        PYTEST, False, 1, 10, "\n".join(f"E   line {n} " + "x" * 500 for n in range(500)), False, "none"
-    )
-    attempts = [Attempt(number, None, "", (check, check), False) for number in (1, 2)]
-    for clean_start in (False, True):
-        assert len(feedback_for(attempts, clean_start=clean_start).text) < 1_400
-
-
-def test_a_time_limit_is_told_as_one():
-    check = CheckResult("sleep 9", False, None, 2_000, "", True, "none")
-    text = feedback_for([Attempt(1, None, "", (check,), False)], clean_start=False).text
-    assert "check `sleep 9`: ran into the time limit after 2 s" in text
-
-
-def test_output_without_telling_lines_gives_its_end_without_colours():
-    output = "\n".join(f"\x1b[31mline {number}\x1b[0m" for number in range(20))
-    assert telling_lines(output) == ["line 14", "line 15", "line 16", "line 17", "line 18", "line 19"]

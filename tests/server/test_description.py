@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.resources import files
 from typing import Any
 
@@ -14,7 +15,7 @@ from openapi_spec_validator import validate
 from cipher_nb.adapters.changelog import Changelog, publish
 from cipher_nb.workspace import Workspace
 from tests.server.doubles import Jupyter, SmallEngine
-from tests.server.test_guards import ENDPOINTS
+from tests.server.test_guards import ENDPOINTS, address
 
 SPEC: dict[str, Any] = json.loads((files("cipher_nb.server") / "openapi.json").read_text())
 CHAT = {"messages": [{"role": "user", "content": "q"}]}
@@ -60,20 +61,34 @@ def test_every_endpoint_answers_as_described(spare: Jupyter, fresh: Workspace, e
         assert _checked(client.post("v1/chat/completions", json=CHAT)).status_code == 200
 
 
+def test_tasks_answer_as_described(spare: Jupyter, fresh: Workspace) -> None:
+    proposal = '{"intent": "note", "edits": [{"op": "write", "path": "note.txt", "text": "x"}]}'
+    first, second = (fresh.tasks.verify(proposal, checks=["true"]).id for _ in range(2))
+    fresh.tasks.verify(proposal, checks=["false"])
+    with spare.client() as client:
+        assert [row["status"] for row in _checked(client.get("tasks")).json()] == ["failed", "verified", "verified"]
+        assert "note.txt" in _checked(client.get(f"tasks/{first}")).json()["diff"]
+        assert _checked(client.post(f"tasks/{first}/ship")).status_code == 409
+        for decision, body in (("approve", {"pattern": "p"}), ("undo", {}), ("reject", {"reason": "r"})):
+            jsonschema.validate(body, _schema(_body_of(f"/tasks/{{task}}/{decision}")))
+            task = second if decision == "reject" else first
+            assert _checked(client.post(f"tasks/{task}/{decision}", json=body)).status_code == 200
+
+
 def test_errors_are_as_described(spare: Jupyter, fresh: Workspace, engine: SmallEngine) -> None:
     def refusals(client: httpx.Client) -> set[int]:
         found = set()
         for verb, path in ENDPOINTS:
             body = CHAT if path.startswith("v1") else EVENTS[0]
-            found.add(_checked(client.request(verb, path, json=body if verb == "POST" else None)).status_code)
+            found.add(_checked(client.request(verb, address(path), json=body if verb == "POST" else None)).status_code)
         return found
 
     with spare.bare() as nobody, spare.client() as client:
         assert refusals(nobody) == {403}
         for verb, path in ENDPOINTS:
             if path != "openapi.json":
-                assert _checked(client.request(verb, path, params={"x": "1"}, json={})).status_code == 400
-        for path in ("events", "v1/chat/completions"):
+                assert _checked(client.request(verb, address(path), params={"x": "1"}, json={})).status_code == 400
+        for path in ("events", address("tasks/{task}/reject"), "v1/chat/completions"):
             assert _checked(client.post(path, content=b" " * (16 * 1024 * 1024 + 1))).status_code == 413
         fresh.paths.config.write_text("[engine\n")
         assert refusals(client) == {500, 200}
@@ -85,7 +100,7 @@ def test_errors_are_as_described(spare: Jupyter, fresh: Workspace, engine: Small
 
 def test_where_there_is_no_workspace_errors_are_as_described(spare: Jupyter) -> None:
     with spare.client() as client:
-        for path in ("state", "learned", "scaffold", "changelog", "v1/models"):
+        for path in ("state", "learned", "scaffold", "changelog", "tasks", address("tasks/{task}"), "v1/models"):
             assert _checked(client.get(path)).status_code == 404
 
 
@@ -103,7 +118,7 @@ def test_the_description_asks_for_the_fields_that_the_bus_asks_for(lab: Jupyter,
 
 def _checked(answer: httpx.Response) -> httpx.Response:
     """Return the answer, once it was found to be one that the description names."""
-    path = answer.url.path.partition("/api/cipher")[2]
+    path = re.sub("^/tasks/[^/]+", "/tasks/{task}", answer.url.path.partition("/api/cipher")[2])
     operation = SPEC["paths"][path][answer.request.method.lower()]
     response = _resolved(operation["responses"][str(answer.status_code)])
     kind = answer.headers["Content-Type"].partition(";")[0]
@@ -113,6 +128,11 @@ def _checked(answer: httpx.Response) -> httpx.Response:
     for name, header in response.get("headers", {}).items():
         jsonschema.validate(answer.headers[name], _schema(header["schema"]))
     return answer
+
+
+def _body_of(path: str) -> dict[str, Any]:
+    schema: dict[str, Any] = SPEC["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    return schema
 
 
 def _resolved(node: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from tornado.web import RequestHandler
 
 from cipher_nb.server.handlers import HANDLERS
 from cipher_nb.server.proxy import PROXY_HANDLERS
+from cipher_nb.server.tasks import TASK_HANDLERS
 from cipher_nb.workspace import Workspace
 from tests.server.doubles import TOKEN, Jupyter, SmallEngine
 
@@ -21,9 +22,16 @@ ENDPOINTS = [
     ("GET", "changelog"),
     ("POST", "events"),
     ("GET", "openapi.json"),
+    ("GET", "tasks"),
+    ("GET", "tasks/{task}"),
+    ("POST", "tasks/{task}/approve"),
+    ("POST", "tasks/{task}/reject"),
+    ("POST", "tasks/{task}/ship"),
+    ("POST", "tasks/{task}/undo"),
     ("POST", "v1/chat/completions"),
     ("GET", "v1/models"),
 ]
+TASK = "019a1b2c3d4e5f60718293"
 VERBS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 HEX = "ab" * 16
 WITHOUT_TOKEN: dict[str, dict[str, str]] = {
@@ -35,10 +43,15 @@ WITHOUT_TOKEN: dict[str, dict[str, str]] = {
 }
 
 
+def address(path: str) -> str:
+    """Return the path with a task in it, which need not exist."""
+    return path.replace("{task}", TASK)
+
+
 def test_the_endpoints_below_are_all_there_are() -> None:
     found = [
-        (verb, path.removeprefix("/api/cipher/").replace("[.]", "."))
-        for path, handler in (*HANDLERS, *PROXY_HANDLERS)
+        (verb, path.removeprefix("/api/cipher/").replace("[.]", ".").replace("(?P<task>[^/]+)", "{task}"))
+        for path, handler in (*HANDLERS, *TASK_HANDLERS, *PROXY_HANDLERS)
         for verb in VERBS
         if getattr(handler, verb.lower()) is not RequestHandler._unimplemented_method
     ]
@@ -52,7 +65,7 @@ def test_without_the_token_every_endpoint_is_shut(
 ) -> None:
     for server in (lab, spare):  # spare: Jupyter's own guard before every handler is off, ours alone is left
         with server.bare(**headers) as client:
-            refused = client.request(verb, path, json=EVENT if verb == "POST" else None)
+            refused = client.request(verb, address(path), json=EVENT if verb == "POST" else None)
             assert (refused.status_code, refused.headers["Content-Type"]) == (403, "application/json")
 
 
@@ -60,7 +73,7 @@ def test_without_the_token_every_endpoint_is_shut(
 def test_whoever_may_not_read_or_write_cipher_is_refused(lab: Jupyter, verb: str, path: str) -> None:
     action = "write" if verb == "POST" else "read"
     with lab.client(**{"X-May-Not": f"{action} cipher"}) as client:
-        refused = client.request(verb, path, json=EVENT if verb == "POST" else None)
+        refused = client.request(verb, address(path), json=EVENT if verb == "POST" else None)
         assert refused.status_code == 403
         assert f"not authorized to {action} on resource: cipher" in refused.text
 
@@ -70,11 +83,11 @@ def test_any_other_verb_is_405_as_json(lab: Jupyter, path: str) -> None:
     with lab.client() as client:
         for verb in VERBS:
             if (verb, path) not in ENDPOINTS:
-                refused = client.request(verb, path)
+                refused = client.request(verb, address(path))
                 assert (refused.status_code, refused.headers["Content-Type"]) == (405, "application/json")
     with lab.bare() as client:
-        assert client.request("PUT", path).status_code == 403
-        assert client.options(path).text == ""
+        assert client.request("PUT", address(path)).status_code == 403
+        assert client.options(address(path)).text == ""
 
 
 @pytest.mark.parametrize("headers", [{"Authorization": f"token {TOKEN}"}, {"Authorization": f"Bearer {TOKEN}"}])
@@ -103,6 +116,15 @@ def logged_in(spare: Jupyter, fresh: Workspace, engine: SmallEngine) -> Any:
         client.get(f"{spare.url}login", params={"token": TOKEN})
         assert "_xsrf" in client.cookies
         yield client
+
+
+@pytest.mark.parametrize("path", ["tasks/{task}/approve", "tasks/{task}/ship"])
+def test_the_cookie_alone_decides_no_task(logged_in: httpx.Client, path: str) -> None:
+    refused = logged_in.post(address(path), json={})
+    assert refused.status_code == 403
+    assert "_xsrf" in refused.text
+    xsrf = {"X-XSRFToken": logged_in.cookies["_xsrf"]}
+    assert logged_in.post(address(path), json={}, headers=xsrf).status_code == 404
 
 
 @pytest.mark.parametrize("path", ["events", "v1/chat/completions"])

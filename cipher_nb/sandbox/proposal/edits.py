@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from cipher_nb.errors import ProposalError
+from cipher_nb.sandbox.proposal.blocks import find_blocks, has_blocks
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Replace:
-    """One passage of a file; `search` must be found exactly once."""
+    """One passage of a file; `search` must be found exactly once. An empty one makes a file that is not there yet."""
 
     path: str
     search: str
@@ -39,14 +40,44 @@ class Rename:
     to: str
 
 
-Edit = Write | Replace | Delete | Rename
+@dataclass(frozen=True)
+class Patch:
+    """A unified diff of one file, which must fit exactly."""
 
-OPS: Mapping[str, type[Write] | type[Replace] | type[Delete] | type[Rename]] = {
+    path: str
+    diff: str
+
+
+@dataclass(frozen=True)
+class Mode:
+    """The executable bit: `mode` is "755" or "644"."""
+
+    path: str
+    mode: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The source of one notebook cell; `cell` is its id."""
+
+    path: str
+    cell: str
+    source: str
+
+
+Edit = Write | Replace | Patch | Delete | Rename | Mode | Cell
+Kind = type[Write] | type[Replace] | type[Patch] | type[Delete] | type[Rename] | type[Mode] | type[Cell]
+
+OPS: Mapping[str, Kind] = {
     "write": Write,
     "replace": Replace,
     "delete": Delete,
     "rename": Rename,
+    "cell": Cell,
+    "mode": Mode,
+    "patch": Patch,
 }
+MODES = ("755", "644")
 
 
 @dataclass(frozen=True)
@@ -75,10 +106,14 @@ def _edit_schema(op: str) -> dict[str, Any]:
     names = [field.name for field in fields(OPS[op])]
     return {
         "type": "object",
-        "properties": {"op": {"const": op}, **{name: {"type": "string"} for name in names}},
+        "properties": {"op": {"const": op}, **{name: _field_schema(name) for name in names}},
         "required": ["op", *names],
         "additionalProperties": False,
     }
+
+
+def _field_schema(name: str) -> dict[str, Any]:
+    return {"enum": list(MODES)} if name == "mode" else {"type": "string"}
 
 
 PROPOSAL_SCHEMA: dict[str, Any] = {
@@ -95,11 +130,11 @@ PROPOSAL_SCHEMA: dict[str, Any] = {
 
 
 def parse_proposal(text: str) -> Proposal:
-    """Return the proposal in `text`: bare JSON, or JSON in a ```json fence with prose around it.
+    """Return the proposal in `text`: bare JSON, JSON in a ```json fence with prose around it, or search/replace blocks.
 
     Raises ProposalError naming the place, the value and what to send instead.
     """
-    return proposal_from_json(_decode(text))
+    return proposal_from_json({"edits": find_blocks(text)} if _is_in_blocks(text) else _decode(text))
 
 
 def proposal_from_json(value: object) -> Proposal:
@@ -117,6 +152,17 @@ def proposal_from_json(value: object) -> Proposal:
         edits=tuple(_edit(f"edits[{index}]", edit) for index, edit in enumerate(edits)),
         checks=tuple(_text(f"checks[{index}]", check) for index, check in enumerate(checks)),
     )
+
+
+def _is_in_blocks(text: str) -> bool:
+    """Tell blocks from JSON whose texts hold such marks: there a mark never begins a line."""
+    if not has_blocks(text):
+        return False
+    try:
+        value = _decode(text)
+    except ProposalError:
+        return True
+    return not (isinstance(value, dict) and "edits" in value)
 
 
 def _decode(text: str) -> object:
@@ -150,9 +196,26 @@ def _edit(where: str, value: object) -> Edit:
     for name in ("path", "to"):
         if texts.get(name):
             texts[name] = str(PurePosixPath(texts[name]))
-    if kind in (Write, Replace) and texts["path"].lower().endswith(".ipynb"):
-        raise ProposalError(f"{where}: {texts['path']} is a notebook and raw writes to it are refused; edit a .py file")
+    _require_fit(where, kind, texts)
     return kind(**texts)
+
+
+def _require_fit(where: str, kind: Kind, texts: Mapping[str, str]) -> None:
+    path = texts["path"]
+    if kind in (Write, Replace, Patch) and _is_notebook(path):
+        raise ProposalError(
+            f"{where}: {path} is a notebook and raw writes to it are refused; send op 'cell' for each cell"
+        )
+    if kind is Cell and not _is_notebook(path):
+        raise ProposalError(f"{where}: {path} is no notebook; send op 'replace' or 'write'")
+    if kind is Rename and _is_notebook(texts["to"]) and not _is_notebook(path):
+        raise ProposalError(f"{where}: {path} is no notebook and cannot become {texts['to']}; choose another name")
+    if kind is Mode and texts["mode"] not in MODES:
+        raise ProposalError(f"{where}.mode is {_short(texts['mode'])}; send one of {', '.join(MODES)}")
+
+
+def _is_notebook(path: str) -> bool:
+    return path.lower().endswith(".ipynb")
 
 
 def _refuse_unknown(where: str, value: dict[Any, Any], known: tuple[str, ...]) -> None:
