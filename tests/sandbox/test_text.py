@@ -90,6 +90,15 @@ def test_a_near_miss_is_told_with_its_lines_and_not_guessed(tmp_path):
     assert (tmp_path / "f").read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("wanted", "line"),
+    [("a * b", 2), ("return a+b", 2), ("def ad(a, b)", 1), ("while True:", None), ("zzz", None)],
+)
+def test_a_misquoted_piece_of_a_line_is_found_in_its_line(wanted, line):
+    near = nearest("def add(a, b):\n    return a - b\n", wanted)
+    assert (near and near.first) == line
+
+
 def test_where_nothing_is_near_that_is_said(tmp_path):
     assert "(nothing in the file is like it)" in refusal(tmp_path, b"abc\n", "class Quite(Other):")
 

@@ -67,5 +67,10 @@ def _candidates(lines: Sequence[str], sought: Sequence[str]) -> list[int]:
 
 
 def _likeness(lines: Sequence[str], start: int, sought: Sequence[str]) -> float:
+    """Return from 0 to 1 how like the passages are; a single line may be a piece of the line it was taken from."""
     mine, theirs = "\n".join(lines[start : start + len(sought)]), "\n".join(sought)
-    return SequenceMatcher(None, mine[:COMPARED_CHARS], theirs[:COMPARED_CHARS], autojunk=False).ratio()
+    matcher = SequenceMatcher(None, mine[:COMPARED_CHARS], theirs[:COMPARED_CHARS], autojunk=False)
+    if len(sought) > 1:
+        return matcher.ratio()
+    in_common = sum(block.size for block in matcher.get_matching_blocks() if block.size > 1)
+    return in_common / max(1, len(theirs[:COMPARED_CHARS]))
