@@ -13,6 +13,8 @@ from cipher_nb.sandbox.feedback import feedback_for
 from cipher_nb.sandbox.outcome import Attempt, CheckResult
 from tests.sandbox import recorded
 
+pytestmark = pytest.mark.slow  # every test starts processes
+
 PYTEST = "python -m pytest -q"
 SEND = "Send the whole proposal again as one JSON object: all edits, made to the files as they were first shown."
 PLAIN_PYTEST = "[pytest]\naddopts = -p no:nbval -p no:hypothesispytest -p no:cacheprovider\n"
