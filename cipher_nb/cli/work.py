@@ -75,6 +75,8 @@ def ship(*, ws: Workspace, out: Output, task_id: str) -> None:
 
 def _page(done: Task) -> str:
     checks = [f"  {'passed' if check['passed'] else 'FAILED'}  {check['command']}" for check in done.checks]
+    held_in_by = sorted({str(check["isolation"]) for check in done.checks})
+    checks += [f"  held in by: {', '.join(held_in_by)}"] if held_in_by else []
     head = f"task {done.id}: {done.status} after {done.attempts} attempt{'s' * (done.attempts != 1)}"
     if not done.verified:
         return "\n".join([head, *checks, done.reason, "no diff: only verified changes are shown"])
