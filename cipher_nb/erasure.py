@@ -13,7 +13,7 @@ import orjson
 from cipher_nb.adapters.registry import Registry
 from cipher_nb.bus import Bus, Purged, Unwanted
 from cipher_nb.files import read_json
-from cipher_nb.jsonl import append_line, rewrite
+from cipher_nb.jsonl import append_line, parse_object, rewrite
 from cipher_nb.learned import LearnedView
 from cipher_nb.paths import Paths
 from cipher_nb.records import Clock, format_ts, made_at, utc_now
@@ -98,7 +98,7 @@ def _pair_matcher(unwanted: Unwanted, purged: Purged, found: dict[str, None]) ->
     """Return what tells the lines of pairs that came from what is purged, and notes their ids in `found`."""
 
     def matches(line: bytes) -> bool:
-        row = _row(line)
+        row = parse_object(line)
         if row is None or "response" not in row or row.get("source") != "approved":
             return False
         gone = unwanted.everything or row.get("task") in unwanted.tasks
@@ -146,11 +146,3 @@ def _adapters(registry: Registry, unwanted: Unwanted, purged: Purged) -> tuple[t
             name = manifest.parent.name
             found.append((name, roles.get(name, "archived")))
     return tuple(found)
-
-
-def _row(line: bytes) -> dict[str, Any] | None:
-    try:
-        row = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None
-    return row if isinstance(row, dict) else None

@@ -60,8 +60,17 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     """Return the JSON objects of a JSONL file in file order; torn and foreign lines are left out."""
     if not path.exists():
         return []
-    rows = (_parse_object(line) for line in path.read_bytes().splitlines())
+    rows = (parse_object(line) for line in path.read_bytes().splitlines())
     return [row for row in rows if row is not None]
+
+
+def parse_object(line: bytes) -> dict[str, Any] | None:
+    """Return the JSON object of a line, or None for a torn or foreign one."""
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return row if isinstance(row, dict) else None
 
 
 def blocks_from_end(file: IO[bytes], end: int | None = None) -> Iterator[bytes]:
@@ -181,11 +190,3 @@ def _take_over(scratch: Path, path: Path, new: IO[bytes], old: int, copied: int)
             copied += len(late)
             quiet_since = time.monotonic()
         time.sleep(LATE_WRITE_S / 10)
-
-
-def _parse_object(line: bytes) -> dict[str, Any] | None:
-    try:
-        row = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None
-    return row if isinstance(row, dict) else None

@@ -70,6 +70,11 @@ class Changelog:
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "hash": self.hash, "ref": self.ref, "text": self.text()}
 
+    def to_json_at(self, now: datetime) -> dict[str, Any]:
+        """Return it with how long it has waited, as the command line and the endpoint tell it."""
+        age_hours = round(self.age(now).total_seconds() / 3600, 2)
+        return {**self.to_json(), "age_hours": age_hours, "stale": self.stale(now)}
+
 
 def publish(path: Path, changelog: Changelog) -> None:
     """Make `changelog` the one that waits for an answer."""

@@ -14,7 +14,7 @@ from cipher_nb.cli.output import Output, on_workspace, table
 from cipher_nb.records import format_ts
 
 if TYPE_CHECKING:
-    from cipher_nb.learned import Explained, LearnedLine
+    from cipher_nb.learned import Explained
     from cipher_nb.workspace import Workspace
 
 PATTERN_WIDTH, WHY_WIDTH = 34, 32
@@ -36,7 +36,7 @@ def learned(*, ws: Workspace, out: Output, min_count: int, limit: int, explain: 
         (line.line, f"{line.approved}/{line.count}", "pinned" if line.pinned else _percent(line.rate)) for line in lines
     ]
     empty = f"nothing was seen {min_count} times and approved at least 60 % of them yet"
-    out.result([_line_json(line) for line in lines], table(rows, empty=empty))
+    out.result([line.to_json() for line in lines], table(rows, empty=empty))
 
 
 @click.command()
@@ -48,16 +48,6 @@ def scaffold(*, ws: Workspace, out: Output, tier: str | None) -> None:
     out.result({**asdict(composed), "dropped": list(composed.dropped)}, composed.text)
     if composed.dropped and not out.as_json:
         out.say(f"({composed.lines} lines, {composed.bytes} bytes; {len(composed.dropped)} lines found no room)")
-
-
-def _line_json(line: LearnedLine) -> dict[str, Any]:
-    return {
-        "pattern": line.pattern,
-        "approved": line.approved,
-        "count": line.count,
-        "rate": line.rate,
-        "line": line.line,
-    }
 
 
 def _reason_json(reason: Explained) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def changelog(*, ws: Workspace, out: Output) -> None:
     text = f"{head}\n\n{found.text()}"
     if found.status == "pending":
         text += f"\n\ncipher-nb apply {found.ref}\ncipher-nb review {found.id}\ncipher-nb skip {found.ref}"
-    out.result({**found.to_json(), "age_hours": round(hours, 2), "stale": stale}, text)
+    out.result(found.to_json_at(now), text)
 
 
 @click.command()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from cipher_nb.learned.opposites import contradicted
 from cipher_nb.learned.plain import plain_pattern
@@ -29,6 +30,10 @@ class LearnedLine:
     @property
     def line(self) -> str:
         return f"[learned] {self.pattern}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the command line and the endpoint tell of it."""
+        return {name: getattr(self, name) for name in ("pattern", "approved", "count", "rate", "line")}
 
 
 @dataclass(frozen=True)

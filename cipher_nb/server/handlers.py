@@ -95,8 +95,7 @@ class StateHandler(ReadHandler):
 
 class LearnedHandler(ReadHandler):
     def read(self, ws: Workspace, asked: Query) -> list[dict[str, Any]]:
-        names = ("pattern", "approved", "count", "rate", "line")
-        return [{name: getattr(line, name) for name in names} for line in ws.learned(**query.learned_limits(asked))]
+        return [line.to_json() for line in ws.learned(**query.learned_limits(asked))]
 
 
 class ScaffoldHandler(ReadHandler):
@@ -114,11 +113,7 @@ class ChangelogHandler(ReadHandler):
     def read(self, ws: Workspace, asked: Query) -> dict[str, Any] | None:
         query.no_parameters(asked)
         found = ws.changelog()
-        if found is None:
-            return None
-        now = ws.clock()
-        hours = found.age(now).total_seconds() / 3600
-        return {**found.to_json(), "age_hours": round(hours, 2), "stale": found.stale(now)}
+        return found.to_json_at(ws.clock()) if found else None
 
 
 class EventsHandler(CipherHandler):
