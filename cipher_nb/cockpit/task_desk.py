@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cipher_nb.cockpit.task_diff_view import diff_html
-from cipher_nb.cockpit.task_text import CELL, NAME, QUIET, TABLE, code, count, seconds, visible
+from cipher_nb.cockpit.task_text import CELL, NAME, QUIET, TABLE, WORD, code, count, seconds, visible
 from cipher_nb.tasks import Task
 
 WAITING = {"verified": "verified, not decided", "approved": "approved, not shipped"}
@@ -63,13 +63,13 @@ def checks_html(checks: Sequence[Mapping[str, Any]]) -> str:
 
 def _check(check: Mapping[str, Any]) -> str:
     cells = (
-        str(check["attempt"]),
-        code(str(check["command"])),
-        _PASSED if check["passed"] else _FAILED,
-        seconds(float(check["duration_ms"]) / 1000),
-        held_in([check]),
+        (CELL, str(check["attempt"])),
+        (CELL, code(str(check["command"]))),
+        (WORD, _PASSED if check["passed"] else _FAILED),
+        (WORD, seconds(float(check["duration_ms"]) / 1000)),
+        (WORD, held_in([check])),
     )
-    return "<tr>" + "".join(f'<td style="{CELL}">{cell}</td>' for cell in cells) + "</tr>"
+    return "<tr>" + "".join(f'<td style="{style}">{cell}</td>' for style, cell in cells) + "</tr>"
 
 
 def held_in(checks: Sequence[Mapping[str, Any]]) -> str:

@@ -25,7 +25,10 @@ class Form:
         self.try_button = button("TRY", "ask the model, and check its change in a copy", on_try)
         self.intent.on_msg(self._on_key)
         self.view = widgets.VBox(
-            [widgets.HBox([self.intent, self.try_button]), widgets.HBox([self.files, self.checks])]
+            [
+                widgets.HBox([self.intent, self.try_button]),
+                widgets.HBox([self.files, self.checks], layout=widgets.Layout(flex_flow="row wrap")),
+            ]
         )
 
     def _on_key(self, _: Any, content: dict[str, Any], __: Any) -> None:

@@ -9,7 +9,8 @@ QUIET = "color:var(--jp-ui-font-color2,#61666d)"
 TABLE = "border-collapse:collapse;margin:.2em 0 .6em;line-height:1.5"
 NAME = f"text-align:left;vertical-align:top;font-weight:normal;padding:.15em 1.5em .15em 0;white-space:nowrap;{QUIET}"
 STATUS = "margin:.5em 0 .3em;padding:.1em 0 .1em .7em;border-left:3px solid #0072b2;line-height:1.5"
-CELL = "text-align:left;vertical-align:top;padding:.15em 1.5em .15em 0;overflow-wrap:anywhere"
+WORD = "text-align:left;vertical-align:top;padding:.15em 1.5em .15em 0"
+CELL = f"{WORD};overflow-wrap:anywhere"
 
 
 def plain(text: str) -> str:

@@ -48,4 +48,4 @@ def button(name: str, tooltip: str, on_click: Callable[[], None]) -> Any:
 def _wide() -> Any:
     import ipywidgets as widgets
 
-    return widgets.Layout(flex="1 1 20em", width="auto")
+    return widgets.Layout(flex="1 1 20em", width="auto", min_width="0")

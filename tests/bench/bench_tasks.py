@@ -4,7 +4,6 @@
 
 Each task is proposed by the embedded model, or by the GGUF that CIPHER_NB_TEST_GGUF names, with up to three attempts:
 a copy, the project's own pytest as the check, and feedback in between. Four tasks run at once, one in each slot.
-Replies are cut at 256 tokens, twice what the longest reference proposal needs, so that a rambling model ends sooner.
 """
 
 from __future__ import annotations
@@ -14,12 +13,11 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from small_tasks import CHECK, TASKS, SmallTask
 
@@ -28,23 +26,11 @@ from cipher_nb.config import EngineSettings, SandboxSettings, ScaffoldSettings
 from cipher_nb.engine.client import Client
 from cipher_nb.engine.models import fetch_model
 from cipher_nb.engine.server import ServeSpec, serving
-from cipher_nb.model import Message, Reply
 from cipher_nb.paths import Paths, user_cache
 from cipher_nb.tasks import Task, Tasks
 from cipher_nb.transcripts import Transcripts
 
 AT_ONCE = EngineSettings().slots
-MAX_REPLY_TOKENS = 256
-
-
-class Brief:
-    """A model whose replies are cut."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    def chat(self, messages: Sequence[Message], *, max_tokens: int, schema: Mapping[str, Any] | None = None) -> Reply:
-        return self._client.chat(messages, max_tokens=min(max_tokens, MAX_REPLY_TOKENS), schema=schema)
 
 
 @contextmanager
@@ -70,7 +56,7 @@ def propose(small: SmallTask, *, root: Path, client: Client) -> Tried:
     started = time.perf_counter()
     task = tasks.propose(
         small.intent,
-        model=Brief(client),  # type: ignore[arg-type]
+        model=client,
         scaffold=ScaffoldSettings().doctrine,
         checks=[CHECK],
         files=small.shown(),

@@ -79,6 +79,16 @@ def attack_under(kind: str, copy: Path) -> Attack:
     return attack
 
 
+def run_by_python_of_workspace(command: str, *venv_options: str, copy: Path, kind: str) -> str:
+    """Return what a check prints that is run by a virtual environment in the workspace of `copy`."""
+    place = copy.parents[2] / ".venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", *venv_options, str(place)], check=True)
+    code = f"{RUN_CHECK}print(run({command!r}, copy=Path({str(copy)!r}), isolation={kind!r}).output)"
+    packages = os.pathsep.join((str(Path(isolation.__file__).parents[2]), str(Path(pytest.__file__).parents[1])))
+    environment = {**os.environ, "PYTHONPATH": packages}
+    return subprocess.run([place / "bin/python", "-c", code], env=environment, capture_output=True, text=True).stdout
+
+
 @pytest.fixture
 def victim() -> Iterator[subprocess.Popen[bytes]]:
     """A process of the operator's."""
@@ -157,10 +167,12 @@ def test_python_files_that_run_by_themselves_act_on_the_copy_only(contained, cop
         f"import os\nopen('ran-as-' + str(os.getpid()), 'w')\nopen({str(project / 'calc.py')!r}, 'w').write('hacked')\n"
     )
     (copy / name).write_text(code)
-    contained("", command="python -m pytest -q")
+    result = contained("", command="python -m pytest -q")
+    if name == "usercustomize.py":  # which a Python without a user site passes over
+        run_by_python_of_workspace("python attack.py", "--system-site-packages", copy=copy, kind=result.isolation)
     assert "hacked" not in (project / "calc.py").read_text()
     assert not (copy / "ran-as-1").exists()  # the launcher loads none of them
-    assert name == "usercustomize.py" or list(copy.glob("ran-as-*"))
+    assert list(copy.glob("ran-as-*"))
 
 
 def test_the_environment_holds_no_secret(limited):
@@ -390,11 +402,6 @@ def test_the_packages_of_this_python_are_readable_and_not_writable(contained):
 
 
 def test_a_python_that_lies_in_the_workspace_still_runs_the_checks(contained, copy, project):
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(project / ".venv")], check=True)
     (copy / "prefix.py").write_text("import sys\nprint(sys.prefix)")
-    kind = contained("").isolation
-    code = f"{RUN_CHECK}print(run('python prefix.py', copy=Path({str(copy)!r}), isolation={kind!r}).output)"
-    packages = os.pathsep.join((str(Path(isolation.__file__).parents[2]), str(Path(pytest.__file__).parents[1])))
-    environment, python = {**os.environ, "PYTHONPATH": packages}, project / ".venv/bin/python"
-    done = subprocess.run([python, "-c", code], env=environment, capture_output=True, text=True)
-    assert done.stdout.strip() == str(project / ".venv")
+    printed = run_by_python_of_workspace("python prefix.py", copy=copy, kind=contained("").isolation)
+    assert printed.strip() == str(project / ".venv")
