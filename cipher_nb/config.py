@@ -106,12 +106,21 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class BatterySettings:
-    """How many samples a category gets, and below which score a category counts as failed."""
+    """What the gate asks and for how long, and what a category that failed puts into the next dataset.
 
-    per_category: int = 64
+    `categories` empty means all of them. `per_category` is the most a category gets; the gate starts with fewer and
+    stops where enough is known, or after `minutes`. A category that scores below `fail_below` gives up to
+    `practice_pairs` pairs, all of them together up to `max_practice_pairs`. `max_drift` is in nats per token.
+    """
+
+    categories: tuple[str, ...] = ()
+    per_category: int = 256
+    minutes: float = 120.0
     seed: int = 7
     fail_below: float = 0.5
     practice_pairs: int = 96
+    max_practice_pairs: int = 192
+    max_drift: float = 0.5
 
 
 @dataclass(frozen=True)
@@ -191,10 +200,14 @@ TEMPLATE = """\
 # base = ""                      # a transformers checkpoint to train on, instead of the served GGUF dequantised
 
 [battery]
-# per_category = 64
+# categories = []                # which ones the gate asks; empty: all
+# per_category = 256             # at the most; fewer where fewer decide
+# minutes = 120.0                # what is not decided by then stays undecided
 # seed = 7
 # fail_below = 0.5               # a category under this score feeds its practice pairs to the next dataset
-# practice_pairs = 96            # how many, for the weakest category
+# practice_pairs = 96            # how many at the most, for the weakest category
+# max_practice_pairs = 192       # of all categories together
+# max_drift = 0.5                # how far the candidate's words may move away from the base's, nats per token
 
 [night]
 # since_hours = 24.0

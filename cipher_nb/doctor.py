@@ -87,7 +87,8 @@ def _isolation() -> Finding:
     mend = "apt-get install bubblewrap, or your system's package of it" if sys.platform == "linux" else ""
     if kind == "userns":
         return Finding("isolation", "good", "userns: user namespaces, set up without bubblewrap", mend)
-    return Finding("isolation", "note", "none: checks of proposals see your files and the network", mend)
+    text = "none: checks of proposals see your files and the network, and the battery asks for no code"
+    return Finding("isolation", "note", text, mend)
 
 
 def _vector_units() -> str:

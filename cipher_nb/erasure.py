@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from cipher_nb.adapters.registry import Registry
+from cipher_nb.battery.pins import FILE as PINNED
 from cipher_nb.bus import Bus, Purged, Unwanted
 from cipher_nb.files import read_json
 from cipher_nb.jsonl import append_line, parse_object, rewrite
@@ -68,7 +69,7 @@ def erase(
     pins: Sequence[str] = (),
     clock: Clock = utc_now,
 ) -> Erased:
-    """Remove it from bus, transcripts, pairs, datasets, task records and sandboxes, and return what went.
+    """Remove it from bus, transcripts, pairs, datasets, pinned samples, task records and sandboxes; return what went.
 
     Every file is rewritten atomically beside its writers; killed half-way, the same call finishes it. The audit log
     keeps that something was erased and how much, never what.
@@ -80,6 +81,7 @@ def erase(
     pairs: dict[str, None] = {}
     is_pair = _pair_matcher(unwanted, purged, pairs)
     rewrite(paths.pairs, lambda line: not is_pair(line))
+    rewrite(paths.battery / PINNED, lambda line: not _is_pin(line, unwanted, purged))
     erased = Erased(
         events=purged.count,
         turns=transcripts.purge(tasks=unwanted.tasks, before=unwanted.before, everything=unwanted.everything),
@@ -108,6 +110,14 @@ def _pair_matcher(unwanted: Unwanted, purged: Purged, found: dict[str, None]) ->
         return gone
 
     return matches
+
+
+def _is_pin(line: bytes, unwanted: Unwanted, purged: Purged) -> bool:
+    """Tell whether the line is a must-pass sample made from a task that goes, not one the operator wrote."""
+    told = (parse_object(line) or {}).get("metadata")
+    if not isinstance(told, dict) or not isinstance(told.get("task"), str):
+        return False
+    return _is_task(told["task"], unwanted) or not purged.ids.isdisjoint(told.get("event_ids", ()))
 
 
 def _datasets(nights: Path, is_pair: Callable[[bytes], bool]) -> tuple[str, ...]:

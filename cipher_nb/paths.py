@@ -63,8 +63,12 @@ class Paths:
         return self.aide / "adapters"
 
     @property
+    def battery(self) -> Path:
+        return self.aide / "battery"
+
+    @property
     def battery_results(self) -> Path:
-        return self.aide / "battery" / "results"
+        return self.battery / "results"
 
     @property
     def nights(self) -> Path:

@@ -15,6 +15,7 @@ from cipher_nb.adapters.changelog import Changelog
 from cipher_nb.adapters.decisions import Action, Decision, Desk
 from cipher_nb.adapters.registry import Registry
 from cipher_nb.adapters.serving import connect
+from cipher_nb.battery.gate import GateReport
 from cipher_nb.battery.results import Results
 from cipher_nb.bus import Bus, Unwanted
 from cipher_nb.chat import Answer, ask
@@ -30,7 +31,7 @@ from cipher_nb.model import OnText
 from cipher_nb.night.folder import NightFolder, list_nights, new_night, open_night, resumable
 from cipher_nb.night.jobs import Job, bundled, load_job, with_parameters
 from cipher_nb.night.judge import standing
-from cipher_nb.night.measure import OnProgress, measure_alone, results_of
+from cipher_nb.night.measure import OnProgress, compared, measure_alone, results_of
 from cipher_nb.night.night import Night
 from cipher_nb.night.parts import Parts
 from cipher_nb.night.run import NightOutcome, Page, Watch, run_night
@@ -217,6 +218,10 @@ class Workspace:
     def results(self, name: str) -> Results:
         """Return battery results: a JSONL file, or what is on record for base, production, staged or an id."""
         return results_of(self.parts, name)
+
+    def compare(self, baseline: str, candidate: str) -> GateReport:
+        """Return what the gate says of two results, each named as `results` takes it."""
+        return compared(self.parts, baseline, candidate)
 
     def check(self) -> list[str]:
         """Return what speaks against production (worse than the base) or the staged adapter (fails the rule)."""

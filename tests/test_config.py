@@ -34,7 +34,7 @@ def test_the_template_changes_nothing(tmp_path):
 
 def test_every_key_commented_out_in_the_template_is_the_real_default(tmp_path):
     uncommented, count = re.subn(r"(?m)^# (?=\w+ = )", "", TEMPLATE)
-    assert count == 44
+    assert count == 48
     assert load(tmp_path, uncommented) == Config()
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from cipher_nb.doctor import examine
 print(*((each.mark, each.text, each.mend) for each in examine(Path.cwd()) if each.name == "isolation"))
 """
+UNHELD = "checks of proposals see your files and the network, and the battery asks for no code"
 MEND = "apt-get install bubblewrap, or your system's package of it"
 
 
@@ -23,7 +24,7 @@ MEND = "apt-get install bubblewrap, or your system's package of it"
     [
         ("bubblewrap", ["bwrap", "unshare"], ("ok", "bubblewrap", "")),
         ("userns", ["unshare"], ("ok", "userns: user namespaces, set up without bubblewrap", MEND)),
-        ("none", [], ("--", "none: checks of proposals see your files and the network", MEND)),
+        ("none", [], ("--", f"none: {UNHELD}", MEND)),
     ],
 )
 def test_the_isolation_is_named_with_the_way_to_a_better_one(tmp_path, kind, programs, line):

@@ -23,7 +23,7 @@ def nbval(option: str, notebook: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=notebook.parent, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("name", ["explore_bus.ipynb", "cockpit.ipynb", "task.ipynb"])
+@pytest.mark.parametrize("name", ["explore_bus.ipynb", "cockpit.ipynb", "task.ipynb", "compare.ipynb"])
 def test_a_notebook_runs_top_to_bottom_with_its_defaults(tmp_path: Path, name: str) -> None:
     sample_workspace(tmp_path)
     notebook = Path(shutil.copy(NOTEBOOKS / name, tmp_path))

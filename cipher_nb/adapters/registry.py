@@ -19,12 +19,13 @@ from cipher_nb.files import locked, read_json, write_json
 
 @dataclass(frozen=True)
 class State:
-    """`previous` is what rollback returns to; `archived` maps ids to reasons."""
+    """`previous` is what rollback returns to, `archived` maps ids to reasons, `held` lists what once was production."""
 
     production: str = BASE
     previous: str = BASE
     staged: str = ""
     archived: Mapping[str, str] = field(default_factory=dict)
+    held: tuple[str, ...] = ()
 
 
 class Registry:
@@ -37,9 +38,10 @@ class Registry:
     def state(self) -> State:
         """Return the current state; a workspace without adapters serves the base."""
         try:
-            return State(**read_json(self._path))
+            row = read_json(self._path)
         except FileNotFoundError:
             return State()
+        return State(**{**row, "held": tuple(row.get("held", ()))})
 
     def add(self, adapter: str, gguf: Path, *, manifest: Mapping[str, Any]) -> Path:
         """Take an adapter's file in under its id and return where it lies; one that is there already is kept."""
@@ -118,7 +120,8 @@ class Registry:
         def change(state: State) -> State:
             if state.staged != adapter:
                 raise DecisionError(f"adapter {adapter} is not staged (staged: {state.staged or 'none'})")
-            return replace(state, production=adapter, previous=state.production, staged="")
+            held = tuple(dict.fromkeys((*state.held, state.production, adapter)))
+            return replace(state, production=adapter, previous=state.production, staged="", held=held)
 
         return self._change(change)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
@@ -19,11 +19,15 @@ MAX_REPEATS = 2_000
 
 @dataclass(frozen=True)
 class Question:
-    """What a family's generator yields: the user's text, the right answer and, for "choice", what to choose from."""
+    """What a family's generator yields: the user's text, the scorer's target and, for "choice", what to choose from.
+
+    `reference` is a right answer, needed where the target is none itself (a pattern, a schema, tests for code).
+    """
 
     text: str
     target: str
     choices: tuple[str, ...] = ()
+    reference: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ class Family:
             scorer=self.scorer,
             choices=question.choices,
             max_tokens=self.max_tokens,
+            reference=question.reference or question.target,
         )
 
 
@@ -92,3 +97,9 @@ def rounds(items: Sequence[T], rng: random.Random) -> Iterator[T]:
     """Yield all items in a new random order, again and again, so that every stretch is balanced."""
     while True:
         yield from rng.sample(items, len(items))
+
+
+def vocabulary(*, practice: str, sealed: str, separator: str | None = None) -> Mapping[Side, tuple[str, ...]]:
+    """Return what each side draws from: its text, cut at white space or at `separator` (for phrases)."""
+    texts: Mapping[Side, str] = {"practice": practice, "sealed": sealed}
+    return {side: tuple(part.strip() for part in text.split(separator)) for side, text in texts.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -87,6 +87,13 @@ class Results:
     def unscored(self) -> tuple[Row, ...]:
         return tuple(row for row in self.rows if row.score is None)
 
+    def only(self, samples: Collection[str]) -> Results:
+        """Return the results of `samples` alone, in their order here."""
+        return Results(self.header, tuple(row for row in self.rows if row.sample in samples))
+
+    def without(self, samples: Collection[str]) -> Results:
+        return Results(self.header, tuple(row for row in self.rows if row.sample not in samples))
+
     def by_category(self) -> dict[str, list[Row]]:
         """Return the scored rows of each category; a category without any is left out."""
         rows: dict[str, list[Row]] = {}
@@ -113,9 +120,24 @@ class Results:
         """Return each category's mean over its scored samples."""
         return {category: float(score) for category, score in self.exact_category_scores().items()}
 
+    def family_scores(self) -> dict[str, float]:
+        """Return the mean of each category's families, as `category/family`."""
+        scores: dict[str, list[float]] = {}
+        for row in self.rows:
+            if row.score is not None:
+                scores.setdefault(f"{row.category}/{row.family}", []).append(row.score)
+        return {name: sum(found) / len(found) for name, found in scores.items()}
+
     def composite(self) -> float:
         """Return the plain mean over categories; raises BatteryError when nothing is scored."""
         return float(self.exact_composite())
+
+
+def shared(left: Results, right: Results) -> tuple[Results, Results]:
+    """Return both results without the samples that only one of them was asked, in the order of the first."""
+    there = {row.sample: row for row in right.rows}
+    here = tuple(row for row in left.rows if row.sample in there)
+    return Results(left.header, here), Results(right.header, tuple(there[row.sample] for row in here))
 
 
 def fingerprint_of(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
+from cipher_nb.battery.code import RunCode
 from cipher_nb.battery.results import Header, Results, Row, append_header, append_row, read_results
 from cipher_nb.battery.samples import Sample
 from cipher_nb.battery.scorers import choose, score
@@ -14,6 +15,8 @@ from cipher_nb.errors import BatteryError, EngineError
 from cipher_nb.model import Model
 
 ATTEMPTS = 2
+NO_SANDBOX = "its code was not run: nothing was given to run it"
+NOT_RUN = "its code could not be run held in; see: cipher-nb doctor"
 
 
 def run(
@@ -23,27 +26,27 @@ def run(
     path: Path,
     header: Header,
     workers: int = 4,
+    run_code: RunCode | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> Results:
     """Return the rows of `samples`, in their order; `path` keeps each one from the moment it is scored.
 
-    What `path` already holds under the same fingerprint is not asked again, except where no answer could be had. A
-    sample whose two attempts end in an EngineError gets a row with score None. `on_progress` gets how many are done,
-    of how many. When `should_stop` says so, what is not asked yet stays unasked and is missing from the results.
-    Raises BatteryError when `path` belongs to another fingerprint.
+    `model` is asked `workers` questions at a time. What `path` already holds under the same fingerprint is not asked
+    again, also when the run before was killed; except where there is no score. A sample has none, and an error that
+    says why, when two attempts end in an EngineError, and when it is code that `run_code` could not run. `on_progress`
+    gets how many are done, of how many. When `should_stop` says so, what is not asked yet stays unasked and is missing
+    from the results. Raises BatteryError when `path` belongs to another fingerprint.
     """
     known = _known(path, header)
-    wanted = {sample.id for sample in samples}
+    wanted = {sample.id: sample for sample in samples}
     rows = {name: row for name, row in known.items() if name in wanted}
-    # a family's samples begin alike, and the server keeps what it has read
-    todo = sorted(
-        (sample for sample in samples if sample.id not in rows), key=lambda each: (each.category, each.family)
-    )
+    # what begins alike is asked together, and the server keeps what it has read
+    todo = sorted((sample for name, sample in wanted.items() if name not in rows), key=_beginning)
     total = len(wanted)
     _report(on_progress, len(rows), total)
     with ThreadPoolExecutor(workers, thread_name_prefix="battery") as pool:
-        futures = [pool.submit(_answer_unless, should_stop, sample, model) for sample in todo]
+        futures = [pool.submit(_answer_unless, should_stop, sample, model, run_code) for sample in todo]
         try:
             for future in as_completed(futures):
                 row = future.result()
@@ -54,7 +57,7 @@ def run(
         finally:
             if sys.exception() is not None:
                 pool.shutdown(wait=False, cancel_futures=True)
-    return Results(header, tuple(rows[sample.id] for sample in samples if sample.id in rows))
+    return Results(header, tuple(rows[name] for name in wanted if name in rows))
 
 
 def _known(path: Path, header: Header) -> dict[str, Row]:
@@ -70,11 +73,17 @@ def _known(path: Path, header: Header) -> dict[str, Row]:
     return {row.sample: row for row in found.rows if row.score is not None}
 
 
-def _answer_unless(should_stop: Callable[[], bool] | None, sample: Sample, model: Model) -> Row | None:
-    return None if should_stop and should_stop() else _answered(sample, model)
+def _beginning(sample: Sample) -> tuple[str, str, list[str]]:
+    return sample.category, sample.family, [message["content"] for message in sample.messages[:-1]]
 
 
-def _answered(sample: Sample, model: Model) -> Row:
+def _answer_unless(
+    should_stop: Callable[[], bool] | None, sample: Sample, model: Model, run_code: RunCode | None
+) -> Row | None:
+    return None if should_stop and should_stop() else _answered(sample, model, run_code)
+
+
+def _answered(sample: Sample, model: Model, run_code: RunCode | None) -> Row:
     problem = ""
     for _ in range(ATTEMPTS):
         try:
@@ -82,8 +91,14 @@ def _answered(sample: Sample, model: Model) -> Row:
         except EngineError as error:
             problem = str(error)
         else:
-            return Row(sample.id, sample.category, sample.family, score(sample, answer), answer)
+            return _scored(sample, answer, run_code)
     return Row(sample.id, sample.category, sample.family, None, "", error=problem)
+
+
+def _scored(sample: Sample, answer: str, run_code: RunCode | None) -> Row:
+    points = score(sample, answer, run_code=run_code)
+    problem = "" if points is not None else NOT_RUN if run_code else NO_SANDBOX
+    return Row(sample.id, sample.category, sample.family, points, answer, error=problem)
 
 
 def _ask(sample: Sample, model: Model) -> str:

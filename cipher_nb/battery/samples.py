@@ -11,15 +11,15 @@ import orjson
 from cipher_nb.model import Message
 
 Side = Literal["sealed", "practice"]
-Scorer = Literal["exact", "json", "regex", "choice"]
+Scorer = Literal["exact", "normalised", "json", "schema", "regex", "numeric", "choice", "code"]
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One question, its right answer, and how an answer to it is scored.
+    """One question, what the scorer holds an answer against (`target`), and a right answer to train on (`reference`).
 
     `choices` is only for the scorer "choice": the model's next-token probabilities pick one of them, and nothing is
-    generated.
+    generated. A `must_pass` sample that production answers may not be lost. `other_targets` are as right as `target`.
     """
 
     id: str
@@ -31,6 +31,9 @@ class Sample:
     scorer: Scorer
     choices: tuple[str, ...] = ()
     max_tokens: int = 16
+    reference: str = ""
+    must_pass: bool = False
+    other_targets: tuple[str, ...] = ()
 
     @property
     def user_text(self) -> str:

@@ -1,22 +1,39 @@
-"""From an answer to a score: 1 for right, 0 for wrong or rubbish, None where there was no answer."""
+"""From an answer to a score: 1 for right, 0 for wrong or rubbish, None where there was nothing to score."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import NoReturn
 
-from cipher_nb.battery.samples import Sample
+from cipher_nb.battery.code import RunCode, code_passes
+from cipher_nb.battery.json_scorers import json_equal, json_valid
+from cipher_nb.battery.samples import Sample, Scorer
 
 
-def score(sample: Sample, answer: str | None) -> float | None:
-    """Return the score of `answer` by the sample's scorer; None (and only None) is unscored."""
-    return None if answer is None else SCORERS[sample.scorer](sample.target, answer)
+def score(sample: Sample, answer: str | None, *, run_code: RunCode | None = None) -> float | None:
+    """Return the score of `answer` by the sample's scorer, against the best of its targets; None alone is unscored.
+
+    That is a sample without an answer, and code that could not be run; without `run_code` none can be.
+    """
+    if answer is None or (sample.scorer == "code" and run_code is None):
+        return None
+    scores = [_scored(sample.scorer, target, answer, run_code) for target in (sample.target, *sample.other_targets)]
+    return None if None in scores else max(found for found in scores if found is not None)
+
+
+def _scored(scorer: Scorer, target: str, answer: str, run_code: RunCode | None) -> float | None:
+    if scorer == "code":
+        return code_passes(target, answer, run_code=run_code) if run_code else None
+    return SCORERS[scorer](target, answer)
 
 
 def exact(target: str, answer: str) -> float:
+    """Return 1 if the answer is the target, white space at the ends aside."""
+    return float(answer.strip() == target.strip())
+
+
+def same_line(target: str, answer: str) -> float:
     """Return 1 if the answer's first line is the target, whatever its case, quotes and closing full stop."""
     return float(normalised(answer) == normalised(target))
 
@@ -26,9 +43,19 @@ def regex(target: str, answer: str) -> float:
     return float(re.fullmatch(target, normalised(answer), re.IGNORECASE) is not None)
 
 
-def json_equal(target: str, answer: str) -> float:
-    """Return 1 if the first JSON object or array in the answer equals the target, spacing and key order aside."""
-    return float(_canonical(_first_json(answer)) == _canonical(_first_json(target)))
+def numeric(target: str, answer: str) -> float:
+    """Return 1 if the first number in the answer is the target, to a millionth of it.
+
+    Sign, decimals, commas between thousands and an exponent belong to a number; digits within a word do not.
+    """
+    wanted, found = first_number(target), first_number(answer)
+    return float(wanted is not None and found is not None and math.isclose(wanted, found, rel_tol=1e-6))
+
+
+def first_number(text: str) -> float | None:
+    """Return the first number that `text` writes in digits, or None."""
+    found = _NUMBER.search(text)
+    return float(found[0].replace(",", "").replace("\u2212", "-")) if found else None
 
 
 def normalised(answer: str) -> str:
@@ -53,27 +80,18 @@ def choose(choices: Sequence[str], logprobs: Mapping[str, float]) -> str:
     return best if weight[best] > 0 else ""
 
 
-def _first_json(text: str) -> object:
-    start = re.search(r"[\[{]", text)
-    try:
-        return _DECODER.raw_decode(text, start.start())[0] if start else None
-    except (ValueError, RecursionError):
-        return None
-
-
-def _canonical(value: object) -> str:
-    return json.dumps(value, sort_keys=True)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_NUMBER = re.compile(
+    r"(?<![\w.])[-+\u2212]?"
+    r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
+    r"(?:[eE][-+]?[0-9]+)?"
+)
 
 SCORERS: Mapping[str, Callable[[str, str], float]] = {
     "exact": exact,
-    "choice": exact,
-    "regex": regex,
+    "normalised": same_line,
     "json": json_equal,
+    "schema": json_valid,
+    "regex": regex,
+    "numeric": numeric,
+    "choice": exact,
 }

@@ -1,4 +1,4 @@
-"""Commands of the night: run it, look at it, and its two measuring tools, battery and gate."""
+"""Commands of the night: run it, and look at it."""
 
 from __future__ import annotations
 
@@ -93,69 +93,4 @@ def report(*, ws: Workspace, out: Output, run_id: str, open_it: bool) -> None:
         webbrowser.open(path.as_uri())
 
 
-@click.group()
-def battery() -> None:
-    """The battery: what the gate asks."""
-
-
-@battery.command("run")
-@click.option("--adapter", default="production", show_default=True, help="base, production, staged or an adapter's id.")
-@click.option("--per-category", default=None, type=click.IntRange(min=1), help="Default: cipher.toml.")
-@on_workspace
-def battery_run(*, ws: Workspace, out: Output, adapter: str, per_category: int | None) -> None:
-    """Ask the battery of an adapter; what was asked before is not asked again."""
-    from tqdm import tqdm
-
-    with tqdm(desc=f"battery of {adapter}", unit="") as bar:
-
-        def show(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        results = ws.measure(adapter, per_category=per_category, on_progress=show)
-    scores = results.category_scores()
-    rows = [(name, f"{score:.3f}") for name, score in sorted(scores.items(), key=lambda row: row[1])]
-    data = {"fingerprint": results.header.fingerprint if results.header else "", "categories": scores}
-    out.result(
-        {**data, "composite": results.composite()},
-        table([*rows, ("composite", f"{results.composite():.3f}")], empty=""),
-    )
-
-
-@battery.command("list")
-@on_workspace
-def battery_list(*, ws: Workspace, out: Output) -> None:
-    """List the categories, their families and how many samples the gate asks."""
-    from cipher_nb.night.measure import sealed_samples
-
-    counts: dict[tuple[str, str], int] = {}
-    for sample in sealed_samples(ws.config):
-        counts[sample.category, sample.family] = counts.get((sample.category, sample.family), 0) + 1
-    data = [{"category": name, "family": family, "samples": count} for (name, family), count in counts.items()]
-    out.result(data, table([tuple(row.values()) for row in data], empty="none"))
-
-
-@click.command()
-@click.argument("baseline")
-@click.argument("candidate")
-@on_workspace
-def gate(*, ws: Workspace, out: Output, baseline: str, candidate: str) -> None:
-    """Compare two results: files, or base, production, staged or an adapter's id."""
-    from cipher_nb.battery.gate import compare
-
-    judged = compare(ws.results(baseline), ws.results(candidate))
-    data = judged.to_json()
-    rows = [(row["category"], _signed(row["delta"])) for row in data["rule"]["categories"]]
-    rule = "passed" if data["rule"]["passed"] else f"failed: {data['rule']['reason']}"
-    out.result(data, f"{table(rows, empty='')}\nrule: {rule}\nverdict: {data['verdict']} ({data['reason']})")
-    if data["verdict"] == "COULD_NOT_RUN":
-        out.unknown()
-    if data["verdict"] == "REGRESSION" or not data["rule"]["passed"]:
-        out.no()
-
-
-def _signed(delta: float | None) -> str:
-    return "not scored" if delta is None else f"{delta:+.3f}"
-
-
-COMMANDS = (night, report, battery, gate)
+COMMANDS = (night, report)

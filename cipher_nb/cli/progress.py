@@ -1,4 +1,4 @@
-"""Progress bars on stderr: one for a fetch, one for a night that runs in other processes."""
+"""Progress bars on stderr: for a fetch, for what is counted here, and for a night that runs in other processes."""
 
 from __future__ import annotations
 
@@ -26,6 +26,21 @@ def fetching(name: str) -> Iterator[Callable[[int, int], None]]:
         yield show
 
 
+@contextmanager
+def counting(title: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar with the time left while something is counted; what counts at its first call took no time."""
+    with ExitStack() as stack:
+        bars: list[Any] = []
+
+        def show(done: int, total: int) -> None:
+            if not bars:
+                bars.append(stack.enter_context(_bar(title, done, total)))
+            bars[0].total = total
+            bars[0].update(max(0, done - bars[0].n))
+
+        yield show
+
+
 class NightBars:
     """Follows the night's own progress file and shows a bar for each step as it comes."""
 
@@ -44,11 +59,9 @@ class NightBars:
         self._show(str(seen["stage"]), int(seen["done"]), int(seen["total"]), str(seen["note"]))
 
     def _show(self, step: str, done: int, total: int, note: str) -> None:
-        from tqdm import tqdm
-
         if step != self._step:
             self.close()
-            self._step, self._bar = step, tqdm(total=total, desc=step, unit="")
+            self._step, self._bar = step, _bar(step, done, total)
         self._bar.total = total
         self._bar.set_postfix_str(note, refresh=False)
         self._bar.update(max(0, done - self._bar.n))
@@ -61,3 +74,9 @@ class NightBars:
                 self._bar.update(max(0, self._bar.total - self._bar.n))
             self._bar.close()
             self._bar = None
+
+
+def _bar(title: str, done: int, total: int) -> Any:
+    from tqdm import tqdm
+
+    return tqdm(desc=title, total=total, initial=done, unit="")

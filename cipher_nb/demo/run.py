@@ -13,7 +13,7 @@ from cipher_nb.chat import ask
 from cipher_nb.demo.repository import make_repository
 from cipher_nb.demo.week import CHATS, WEEK, Errand
 from cipher_nb.engine.models import fetch_model
-from cipher_nb.night.measure import night_server
+from cipher_nb.night.measure import night_servers
 from cipher_nb.night.run import NightOutcome, Watch
 from cipher_nb.paths import user_cache
 from cipher_nb.report.page import write
@@ -26,6 +26,10 @@ CONFIG = """\
 # The demo's settings; everything else is the default.
 [sandbox]
 checks = ["python -m pytest -q"]
+[battery]
+# four of the nineteen categories, to be done in minutes
+categories = ["command registry", "keybindings", "settings", "agent tools"]
+per_category = 64
 """
 
 Say = Callable[[str], None]
@@ -90,10 +94,10 @@ def live_week(folder: Path, *, say: Say) -> Workspace:
     ws.paths.config.write_text(CONFIG, encoding="utf-8")
     ws = Workspace.open(folder, clock=clock)
     say(f"A week in {ws.paths.root}")
-    with night_server(ws.parts, []) as client:
+    with night_servers(ws.parts, []) as model:
         for hours_ago, question in CHATS:
             clock.set(now - timedelta(hours=hours_ago))
-            ask(question, model=client, scaffold=ws.scaffold(), transcripts=ws.transcripts, clock=clock, max_tokens=60)
+            ask(question, model=model, scaffold=ws.scaffold(), transcripts=ws.transcripts, clock=clock, max_tokens=60)
     for errand in WEEK:
         clock.set(now - timedelta(hours=errand.hours_ago))
         say(f"  {_do(ws, errand)}")

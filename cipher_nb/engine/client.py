@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cipher_nb.engine.stream import read_answer
+from cipher_nb.engine.templates import Templates
 from cipher_nb.errors import EngineError
 from cipher_nb.model import Message, OnText, Reply
 
@@ -36,6 +37,7 @@ class Client:
         import httpx  # 60 ms, which commands that ask no engine need not spend
 
         self.url = url.rstrip("/")
+        self.templates = Templates(self.render)
         self.api_key = api_key
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         limits = httpx.Limits(max_connections=None, keepalive_expiry=60.0)
@@ -101,12 +103,27 @@ class Client:
 
     def next_token_logprobs(self, messages: Sequence[Message], *, top: int = 64) -> dict[str, float]:
         """Return the `top` likeliest first tokens of the answer with their natural-log probabilities."""
-        prompt = self.render(messages)
-        body = {"prompt": prompt, "n_predict": 1, "n_probs": top, "post_sampling_probs": False, **_sampling(0.0, 0)}
+        body = {
+            "prompt": self.templates.prompt(messages),
+            "n_predict": 1,
+            "n_probs": top,
+            "post_sampling_probs": False,
+            **_sampling(0.0, 0),
+        }
         answer = self._post("/completion", body)
         try:
             tokens = answer["completion_probabilities"][0]["top_logprobs"]
             return {token["token"]: float(token["logprob"]) for token in tokens}
+        except (KeyError, IndexError, TypeError) as error:
+            raise EngineError(f"{self.url} answered without probabilities: {str(answer)[:200]}") from error
+
+    def token_logprobs(self, prompt: Sequence[int], *, top: int = 64) -> dict[int, float]:
+        """Return the `top` likeliest tokens after the tokens `prompt` with their natural-log probabilities."""
+        body = {"prompt": list(prompt), "n_predict": 1, "n_probs": top, "post_sampling_probs": False}
+        answer = self._post("/completion", {**body, **_sampling(0.0, 0)})
+        try:
+            tokens = answer["completion_probabilities"][0]["top_logprobs"]
+            return {int(token["id"]): float(token["logprob"]) for token in tokens}
         except (KeyError, IndexError, TypeError) as error:
             raise EngineError(f"{self.url} answered without probabilities: {str(answer)[:200]}") from error
 
@@ -139,6 +156,18 @@ class Client:
         for slot in slots:
             self._post(f"/slots/{slot['id']}?action=erase", {})
         return len(slots)
+
+    def save_slot(self, name: str) -> None:
+        """Write what the first slot holds into the file `name` of the server's save folder."""
+        self._post("/slots/0?action=save", {"filename": name})
+
+    def restore_slot(self, name: str) -> None:
+        """Let the first slot hold exactly what `save_slot` wrote, nothing more."""
+        self._post("/slots/0?action=restore", {"filename": name})
+
+    def slots(self) -> int:
+        """Return how many requests the server answers at once."""
+        return len(self._call("GET", "/slots"))
 
     def healthy(self) -> bool:
         """Tell whether the server answers and has its model loaded."""

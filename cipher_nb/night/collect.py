@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from cipher_nb.battery.evidence.looks import plan
 from cipher_nb.battery.families import CATEGORIES, practice
+from cipher_nb.battery.samples import Sample
 from cipher_nb.engine import swap
-from cipher_nb.engine.client import Client
+from cipher_nb.engine.steady import SteadyServers
 from cipher_nb.files import sha256_of
 from cipher_nb.learned import LearnedLine, learned
 from cipher_nb.night.folder import NightFolder, Progress, list_nights
-from cipher_nb.night.measure import measure, night_server, sealed_samples
+from cipher_nb.night.healing import Weak, fell_in, healing_pairs, weak_categories
+from cipher_nb.night.measure import measure, night_servers
 from cipher_nb.night.parts import Parts
+from cipher_nb.night.questions import questions
 from cipher_nb.records import Event, format_ts
 from cipher_nb.training.dataset import Dataset, freeze, replay_wanted
 from cipher_nb.training.pairs import Collected, Pair, PairStore, collect
 from cipher_nb.training.replay import Prompt, general_prompts, replay_pairs
 
-OTHER_WEAK_SHARE = 4
-"""The weakest category gets all of `practice_pairs`; every other failed one gets one part in this many."""
-
-
-@dataclass(frozen=True)
-class Weak:
-    """A category that failed in production, and how many practice pairs it puts into the dataset."""
-
-    category: str
-    score: float
-    pairs: int
+SCORED_AT = 3
+"""Which of the gate's looks gives the scores that decide what has to heal: at half of all samples."""
 
 
 def collect_stage(
@@ -48,9 +42,9 @@ def collect_stage(
     collected = collect(events, parts.transcripts.read(), since=since)
     fresh = store.add(collected.pairs)
     production = parts.registry.state().production
-    with night_server(parts, [production]) as client:
-        scores = _production_scores(parts, folder, client, production, should_stop)
-        weak = weak_categories(parts, scores)
+    with night_servers(parts, [production]) as model:
+        scores = _production_scores(parts, folder, model, production, should_stop)
+        weak = weak_categories(parts.config.battery, scores, fell=fell_in(_last_judged(parts, folder)))
         result = {
             "since": format_ts(since),
             "events": sum(event.ts >= since for event in events),
@@ -65,28 +59,28 @@ def collect_stage(
                 **result,
                 **_nothing(collected, f"{len(fresh)} new pairs, {min_new_pairs} are needed, and no category failed"),
             }
-        dataset = _freeze(parts, folder, client, store.read(), weak)
+        dataset = _freeze(parts, folder, model, store.read(), weak)
     twin = _twin(parts, folder)
     if twin:
         return {**result, **_nothing(collected, f"nothing new: the dataset is that of night {twin}")}
     return {**result, **_contents(dataset, collected)}
 
 
-def weak_categories(parts: Parts, scores: Mapping[str, float]) -> list[Weak]:
-    """Return the categories that score below `fail_below`, weakest first, with their share of practice pairs."""
-    settings = parts.config.battery
-    failed = sorted((score, name) for name, score in scores.items() if score < settings.fail_below)
-    counts = [settings.practice_pairs, *[settings.practice_pairs // OTHER_WEAK_SHARE] * len(failed)]
-    return [Weak(name, score, count) for (score, name), count in zip(failed, counts, strict=False)]
-
-
 def _production_scores(
-    parts: Parts, folder: NightFolder, client: Client, production: str, should_stop: Callable[[], bool]
+    parts: Parts, folder: NightFolder, model: SteadyServers, production: str, should_stop: Callable[[], bool]
 ) -> dict[str, float]:
-    results, _ = measure(
-        parts, client, production, on_progress=Progress(folder, "battery of production"), should_stop=should_stop
+    """Return production's scores on the samples of one of the gate's looks, which has them from here."""
+    asked = questions(parts.config, parts.paths)
+    looks = plan(max(asked.sizes.values()))
+    samples = asked.first(dict.fromkeys(asked.categories, looks[min(SCORED_AT, len(looks) - 1)].n))
+    progress = Progress(folder, "battery of production")
+    return measure(parts, model, production, samples, on_progress=progress, should_stop=should_stop).category_scores()
+
+
+def _last_judged(parts: Parts, folder: NightFolder) -> NightFolder | None:
+    return next(
+        (each for each in list_nights(parts.paths.nights) if each.run_id != folder.run_id and each.result("gate")), None
     )
-    return dict(results.category_scores())
 
 
 def _learned(events: Sequence[Event], since: datetime, pins: Sequence[str]) -> dict[str, Any]:
@@ -100,13 +94,13 @@ def _lines(lines: Sequence[LearnedLine]) -> list[str]:
 
 
 def _freeze(
-    parts: Parts, folder: NightFolder, client: Client, approved: Sequence[Pair], weak: Sequence[Weak]
+    parts: Parts, folder: NightFolder, model: SteadyServers, approved: Sequence[Pair], weak: Sequence[Weak]
 ) -> Dataset:
     settings = parts.config.training
-    new = [*approved, *(pair for each in weak for pair in _practice_pairs(parts, each))]
-    swap.serve(client, swap.BASE)
+    new = [*approved, *(pair for each in weak for pair in healing_pairs(each, seed=parts.config.battery.seed))]
+    model.serve(swap.BASE)
     replay = replay_pairs(
-        client,
+        model,
         _replay_prompts(parts, replay_wanted(len(new), share=settings.replay_share), weak),
         path=parts.paths.replay / f"{parts.base_sha256[:12]}.jsonl",
         on_progress=Progress(folder, "replay answers of the base"),
@@ -116,7 +110,7 @@ def _freeze(
         replay,
         share=settings.replay_share,
         seed=settings.seed,
-        sealed_texts=[sample.user_text for sample in sealed_samples(parts.config)],
+        sealed_texts=[sample.user_text for sample in _sealed(parts)],
         path=folder.dataset,
     )
 
@@ -127,18 +121,17 @@ def _replay_prompts(parts: Parts, count: int, weak: Sequence[Weak]) -> list[Prom
     The base's own answers to the latter hold on to what it can do where the new pairs could pull it away.
     """
     failed = {each.category for each in weak}
-    healthy = [name for name in CATEGORIES if name not in failed]
+    healthy = [name for name in parts.config.battery.categories or CATEGORIES if name not in failed]
     share = count // 2 // max(1, len(healthy))
     seed = parts.config.battery.seed
     kept: list[Prompt] = [sample.messages for name in healthy for sample in practice(name, share, seed=seed)]
     return [*kept, *general_prompts(count - len(kept), seed=parts.config.training.seed)]
 
 
-def _practice_pairs(parts: Parts, weak: Weak) -> list[Pair]:
-    samples = practice(weak.category, weak.pairs, seed=parts.config.battery.seed)
-    return [
-        Pair(sample.messages, sample.target, task=sample.id, source=f"practice:{weak.category}") for sample in samples
-    ]
+def _sealed(parts: Parts) -> list[Sample]:
+    """Return the battery's own samples: what an operator's file asks may be work of theirs, and is retired instead."""
+    asked = questions(parts.config, parts.paths)
+    return [sample for name, samples in asked.categories.items() if name in CATEGORIES for sample in samples]
 
 
 def _twin(parts: Parts, folder: NightFolder) -> str:

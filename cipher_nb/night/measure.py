@@ -1,4 +1,4 @@
-"""Ask the battery: production (once, then from the store) and a candidate, on a server of the night's own."""
+"""Ask the battery: production (once, then from the store) and a candidate, on servers of the night's own."""
 
 from __future__ import annotations
 
@@ -9,52 +9,42 @@ from pathlib import Path
 
 from cipher_nb.adapters.serving import spec_of
 from cipher_nb.battery import runner
-from cipher_nb.battery.families import CATEGORIES, battery_version, sealed
-from cipher_nb.battery.results import Header, Results, read_results
+from cipher_nb.battery.families import battery_version
+from cipher_nb.battery.gate import GateReport, compare
+from cipher_nb.battery.results import Header, Results, read_results, shared
 from cipher_nb.battery.samples import Sample
-from cipher_nb.config import Config, settings_as_json
 from cipher_nb.engine import swap
-from cipher_nb.engine.client import Client
-from cipher_nb.engine.server import serving
+from cipher_nb.engine.steady import SteadyServers, steady_serving, steady_settings
 from cipher_nb.errors import BatteryError, NightStoppedError
+from cipher_nb.night.coderun import code_runner
 from cipher_nb.night.idle import never
 from cipher_nb.night.parts import Parts
+from cipher_nb.night.questions import questions
 
 OnProgress = Callable[[int, int], None]
 ShouldStop = Callable[[], bool]
 
 
 @contextmanager
-def night_server(parts: Parts, adapters: Sequence[str]) -> Iterator[Client]:
-    """Run the night's own server with `adapters` (ids) loaded, beside the served engine."""
+def night_servers(parts: Parts, adapters: Sequence[str]) -> Iterator[SteadyServers]:
+    """Run the night's own servers with `adapters` (ids) loaded, beside the served engine."""
     files = [parts.registry.path(adapter) for adapter in dict.fromkeys(adapters) if adapter != swap.BASE]
     log = parts.paths.aide / "night-engine.log"
-    with serving(spec_of(parts.paths, parts.config, model=parts.model(), adapters=files, log=log)) as client:
-        yield client
-
-
-def sealed_samples(config: Config) -> list[Sample]:
-    """Return what the gate asks, category after category."""
-    settings = config.battery
-    return [sample for name in CATEGORIES for sample in sealed(name, settings.per_category, seed=settings.seed)]
+    with steady_serving(spec_of(parts.paths, parts.config, model=parts.model(), adapters=files, log=log)) as model:
+        yield model
 
 
 def header_for(parts: Parts, adapter: str) -> Header:
-    """Return what identifies a result: base, adapter, battery, engine build and what decides an answer."""
-    settings = {
-        "battery": {"per_category": parts.config.battery.per_category, "seed": parts.config.battery.seed},
-        "engine": {
-            key: value
-            for key, value in settings_as_json(parts.config.engine).items()
-            if key in ("slots", "context_tokens", "threads")
-        },
-    }
+    """Return what identifies a result: base, adapter, battery, engine build and what decides an answer.
+
+    How many samples are asked is no part of it: asking more goes on in the same file.
+    """
     return Header.of(
         base=parts.base_sha256,
         adapter=adapter,
         battery_version=battery_version(),
         engine=f"xllamacpp {version('xllamacpp')}",
-        settings=settings,
+        settings={"engine": steady_settings(parts.config.engine)},
     )
 
 
@@ -63,42 +53,56 @@ def results_path(parts: Parts, header: Header) -> Path:
 
 
 def measure(
-    parts: Parts, client: Client, adapter: str, *, on_progress: OnProgress, should_stop: ShouldStop
-) -> tuple[Results, Path]:
-    """Return the battery's results for `adapter` and the file that holds them; only what is missing is asked.
+    parts: Parts,
+    model: SteadyServers,
+    adapter: str,
+    samples: Sequence[Sample],
+    *,
+    on_progress: OnProgress,
+    should_stop: ShouldStop,
+    enough: ShouldStop = never,
+) -> Results:
+    """Return the answers of `adapter` to `samples`; what is on record is not asked again.
 
-    Raises NightStoppedError when the operator came back before the last answer.
+    When `enough` says so, what is not asked by then is left out. Raises NightStoppedError when the operator came back
+    before the last answer.
     """
     header = header_for(parts, adapter)
-    path = results_path(parts, header)
-    swap.serve(client, adapter)
+    model.serve(adapter)
     results = runner.run(
-        sealed_samples(parts.config),
-        model=client,
-        path=path,
+        samples,
+        model=model,
+        path=results_path(parts, header),
         header=header,
-        workers=parts.config.engine.slots,
+        workers=model.workers,
+        run_code=code_runner(parts.config.sandbox),
         on_progress=on_progress,
-        should_stop=should_stop,
+        should_stop=lambda: should_stop() or enough(),
     )
     if should_stop():
         raise NightStoppedError("the operator came back during the battery; the next night goes on from here")
-    return results, path
+    return results
 
 
 def measure_alone(parts: Parts, adapter: str, *, on_progress: OnProgress | None = None) -> Results:
-    """Ask the battery of one adapter on a server of its own; no server is started when every answer is on record."""
-    known = stored(parts, adapter)
-    if known is not None and len(known.rows) == len(sealed_samples(parts.config)):
+    """Ask the whole battery of one adapter on servers of its own; none is started when all is on record."""
+    samples = questions(parts.config, parts.paths).all()
+    known = stored(parts, adapter).only({sample.id for sample in samples})
+    if len(known.rows) == len(samples) and not known.unscored:
         return known
-    with night_server(parts, [adapter]) as client:
-        return measure(parts, client, adapter, on_progress=on_progress or _ignore, should_stop=never)[0]
+    with night_servers(parts, [adapter]) as model:
+        return measure(parts, model, adapter, samples, on_progress=on_progress or _ignore, should_stop=never)
 
 
-def stored(parts: Parts, adapter: str) -> Results | None:
-    """Return what is on record for `adapter` under the present settings, or None."""
-    path = results_path(parts, header_for(parts, adapter))
-    return read_results(path) if path.exists() else None
+def stored(parts: Parts, adapter: str) -> Results:
+    """Return what is on record for `adapter` under the present settings, in the order of the questions."""
+    header = header_for(parts, adapter)
+    path = results_path(parts, header)
+    if not path.exists():
+        return Results(header, ())
+    rows = {row.sample: row for row in read_results(path).rows}
+    asked = questions(parts.config, parts.paths).all()
+    return Results(header, tuple(rows[sample.id] for sample in asked if sample.id in rows))
 
 
 def results_of(parts: Parts, name: str) -> Results:
@@ -107,9 +111,20 @@ def results_of(parts: Parts, name: str) -> Results:
         return read_results(Path(name))
     adapter = parts.registry.resolve(name)
     known = stored(parts, adapter)
-    if known is None:
+    if not known.rows:
         raise BatteryError(f"no results on record for {name} ({adapter}); run: cipher-nb battery run --adapter {name}")
     return known
+
+
+def compared(parts: Parts, baseline: str, candidate: str) -> GateReport:
+    """Return what the gate says of two results, each a file or a name as `results_of` takes it.
+
+    Of results on record only what both were asked is compared; two files must hold the same samples.
+    """
+    before, after = results_of(parts, baseline), results_of(parts, candidate)
+    if not (Path(baseline).is_file() and Path(candidate).is_file()):
+        before, after = shared(before, after)
+    return compare(before, after, must_pass=questions(parts.config, parts.paths).pinned)
 
 
 def _ignore(done: int, total: int) -> None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from cipher_nb.night.battery import battery_stage
 from cipher_nb.night.collect import collect_stage
 from cipher_nb.night.folder import NightFolder, begun_at
 from cipher_nb.night.idle import never, returned_since
-from cipher_nb.night.judge import battery_stage, gate_stage
+from cipher_nb.night.judge import gate_stage
 from cipher_nb.night.parts import Parts
 from cipher_nb.night.publish import changelog_stage, stage_stage
 from cipher_nb.night.train import export_stage, train_stage
@@ -51,7 +52,7 @@ class Night:
         return self._once("battery", lambda: battery_stage(self.parts, self.folder, should_stop=self._should_stop()))
 
     def gate(self) -> dict[str, Any]:
-        return self._once("gate", lambda: gate_stage(self.parts, self.folder))
+        return self._once("gate", lambda: gate_stage(self.folder))
 
     def stage(self) -> dict[str, Any]:
         return self._once("stage", lambda: stage_stage(self.parts, self.folder))

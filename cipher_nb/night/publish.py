@@ -65,5 +65,10 @@ def _objection(gate: dict[str, Any]) -> str:
         return f"{gate['verdict']}: {gate['reason']}"
     if not gate["rule"]["passed"]:
         return f"the rule failed: {gate['rule']['reason']}"
-    failed = [name for name, rule in gate.get("anchors", {}).items() if not rule["passed"]]
-    return f"below its anchors: {', '.join(failed)}" if failed else ""
+    failed = [f"{name} ({rule['reason']})" for name, rule in gate.get("anchors", {}).items() if not rule["passed"]]
+    if failed:
+        return f"below its anchors: {', '.join(failed)}"
+    moved = gate.get("drift")
+    if moved and not moved["passed"]:
+        return f"drifted {moved['nats_per_token']:.2f} nats per token from the base, {moved['budget']:.2f} are allowed"
+    return ""

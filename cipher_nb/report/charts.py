@@ -1,160 +1,150 @@
-"""The charts of a night: scores per category against the gate, and the training loss."""
+"""The chart of the deltas: every category with its bounds, against the gate."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from cipher_nb.battery.rule import MAX_DROP
-from cipher_nb.report.deltas import Delta, composite, deltas
+from cipher_nb.report.deltas import SIGNS, Delta, composite, deltas
 from cipher_nb.report.picture import LIGHT, Look, Picture, empty_figure, new_figure, verbatim
-from cipher_nb.report.plain import MINUS, plain, score, signed
-from cipher_nb.report.view import NightView, finite, listed
+from cipher_nb.report.plain import MINUS, plain, signed
+from cipher_nb.report.view import NightView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ROW_IN = 0.34
-SMOOTH_OVER = 9
-_DOT: dict[str, Any] = {"marker": "o", "ms": 6.5, "mew": 0}
-_CROSS: dict[str, Any] = {"marker": "X", "ms": 9, "mew": 0}
+ROW_IN = 0.3
+LEAST_REACH = 0.1
+"""How far the axis goes from 0 to either side at the least."""
+ODD = 5
+"""A bound this many times farther out than the usual one ends in an arrow at the edge."""
 
 
 def category_chart(view: NightView, look: Look = LIGHT) -> Figure:
-    """Return production against candidate per category, worst delta on top, each row with its gate line."""
-    rows = _chart_rows(view)
+    """Return the delta of every category with its bounds, in the table's order, against the gate's lines."""
+    rows, whole = deltas(view), composite(view)
     if not rows:
         return empty_figure(look, "no categories were compared")
-    figure, axes = new_figure(look, 0.9 + ROW_IN * len(rows))
-    places = range(len(rows))
-    for place, row in zip(places, rows, strict=True):
-        _category(axes, place, row, look)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlim(-0.02, 1.02)
-    axes.set_yticks(list(places), [plain(row.category, 28) for row in rows])
-    for label, row in zip(axes.get_yticklabels(), rows, strict=True):
-        verbatim(label).set(color=look.ink, fontweight="normal" if row.allowed_drop else "bold")
-    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.50", "0.75", "1"])
-    axes.xaxis.grid(True, color=look.grid, linewidth=0.8)
-    _legend(figure, look, failed=any(row.below_gate for row in rows))
+    shown = [*rows, *([whole] if whole else [])]
+    places = [place + (0.5 if row is whole else 0) for place, row in enumerate(shown)]
+    figure, axes = new_figure(look, 1.1 + ROW_IN * len(shown))
+    axes.set_xlim(*_reach(shown))
+    axes.set_ylim(places[-1] + (1.0 if whole else 0.6), -1.2)
+    for place, row in zip(places, shown, strict=True):
+        _row(axes, place, row, look)
+    axes.tick_params(axis="y", pad=7)
+    axes.set_yticks(places, [plain(row.category, 28) for row in shown])
+    for label, row in zip(axes.get_yticklabels(), shown, strict=True):
+        verbatim(label).set(color=look.ink, fontweight="bold" if row.below_gate or row is whole else "normal")
+    _gate_lines(axes, len(rows), places[-1] if whole else None, look, baseline=view.baseline)
+    _scale(axes, look)
     return figure
 
 
-def _chart_rows(view: NightView) -> list[Delta]:
-    whole = composite(view)
-    return [*deltas(view), *([whole] if whole else [])]
+def _reach(rows: Sequence[Delta]) -> tuple[float, float]:
+    """Return where the axis begins and ends: all deltas are on it, and all bounds but those of the odd wide one."""
+    known = [row.delta for row in rows if row.delta is not None]
+    lower = [row.lower_bound for row in rows if row.lower_bound is not None]
+    upper = [row.upper_bound for row in rows if row.upper_bound is not None]
+    return -_farthest([-delta for delta in known], [-bound for bound in lower]), _farthest(known, upper)
 
 
-def _category(axes: Axes, place: int, row: Delta, look: Look) -> None:
-    if row.production is None or row.candidate is None or row.delta is None:
-        axes.text(0.5, place, "not scored", color=look.muted, ha="center", va="center", fontsize=9.5)
+def _farthest(known: Sequence[float], bounds: Sequence[float]) -> float:
+    usual = min(max(bounds), ODD * median(map(abs, bounds))) if bounds else 0.0
+    return 1.06 * max(LEAST_REACH, usual, *known)
+
+
+def _row(axes: Axes, place: float, row: Delta, look: Look) -> None:
+    colour = look.bad if row.below_gate or row.said == "worse" else look.good if row.sign in "▲●" else look.muted
+    if row.delta is None:
+        axes.annotate("not scored", (0, place), xytext=(6, 0), textcoords="offset points", color=look.muted,
+                      va="center", fontsize=9.5)  # fmt: skip
         return
-    failed = row.below_gate
-    colour = look.bad if failed else look.good
-    gate = row.production - row.allowed_drop
-    axes.plot([row.production, row.candidate], [place, place], color=colour, linewidth=2.4, solid_capstyle="round")
-    axes.plot([gate, gate], [place - 0.3, place + 0.3], color=look.bad, linewidth=1.4)
-    axes.plot(row.production, place, **_ring(look))
-    axes.plot(row.candidate, place, color=colour, **(_CROSS if failed else _DOT))
-    note = "" if not failed else "  ✕" if look.narrow else "  below the gate"
+    for bound, end in ((row.lower_bound, 0), (row.upper_bound, 1)):
+        if bound is not None:
+            _whisker(axes, place, row.delta, bound, end, colour)
+    axes.plot(row.delta, place, color=colour, mec=colour, **_mark(row.sign, look))
     axes.annotate(
-        signed(row.delta) + note,
+        f"{signed(row.delta)}  {row.sign if look.narrow else row.word.replace(', below the gate', '')}",
         (1, place),
         xycoords=("axes fraction", "data"),
         xytext=(8, 0),
         textcoords="offset points",
         va="center",
-        color=colour if failed else look.ink,
+        color=look.ink,
         fontsize=10,
+        fontweight="bold" if row.below_gate else "normal",
         annotation_clip=False,
     )
 
 
-def _ring(look: Look) -> dict[str, Any]:
-    return {"marker": "o", "ms": 10, "mfc": look.paper, "mec": look.muted, "mew": 1.5}
+def _whisker(axes: Axes, place: float, delta: float, bound: float, end: int, colour: str) -> None:
+    edge = axes.get_xlim()[end]
+    beyond = abs(bound) > abs(edge) and bound * edge > 0
+    axes.plot([delta, edge if beyond else bound], [place, place], color=colour, lw=1.6, solid_capstyle="butt")
+    mark: dict[str, Any] = {"marker": "<>"[end], "ms": 6, "mew": 0} if beyond else {"marker": "|", "ms": 7, "mew": 1.6}
+    axes.plot(edge if beyond else bound, place, color=colour, clip_on=False, **mark)
 
 
-def _legend(figure: Figure, look: Look, *, failed: bool) -> None:
-    from matplotlib.lines import Line2D
-
-    gate = "gate" if look.narrow else f"gate: production {MINUS} {MAX_DROP:.2f}"
-    keys = [
-        Line2D([], [], ls="", label="production", **_ring(look)),
-        Line2D([], [], ls="", label="candidate", color=look.good, **_DOT),
-        Line2D([], [], ls="", label=gate, marker="|", ms=11, mew=1.4, color=look.bad),
-    ]
-    if failed:
-        keys.append(Line2D([], [], ls="", label="below gate", color=look.bad, **_CROSS))
-    figure.legend(
-        handles=keys,
-        loc="outside upper left",
-        ncols=4,
-        frameon=False,
-        fontsize=9.5,
-        handletextpad=0.2,
-        columnspacing=1.1,
-        borderpad=0,
-        labelcolor=look.muted,
+def _mark(sign: str, look: Look) -> dict[str, Any]:
+    marker = {"▲": "^", "△": "^", "▼": "v", "✕": "X"}.get(sign, "o")
+    filled = sign in "▲●✕"
+    return {"marker": marker, "ms": 8.5 if marker == "X" else 7.5, "mew": 0 if filled else 1.6} | (
+        {} if filled else {"mfc": look.paper}
     )
+
+
+def _gate_lines(axes: Axes, count: int, whole: float | None, look: Look, *, baseline: str) -> None:
+    top, end = -0.55, count - 0.5
+    axes.plot([-MAX_DROP] * 2, [top, end], color=look.bad, lw=1.4, ls=(0, (4, 2)), zorder=0.5)
+    axes.plot([0, 0], [top, end], color=look.muted, lw=1.1, zorder=0.5)
+    said: dict[str, Any] = {"va": "bottom", "fontsize": 9.5, "color": look.bad}
+    axes.text(-MAX_DROP, top, f"gate {MINUS}{MAX_DROP:.2f} ", ha="right", **said)
+    as_before = axes.text(0, top, " 0" if look.narrow else f" 0: as {baseline}", ha="left", **said)
+    verbatim(as_before).set_color(look.muted)
+    if whole is not None:
+        axes.axhline(count - 0.25, color=look.grid, lw=1)
+        axes.plot([0, 0], [whole - 0.55, whole + 0.45], color=look.bad, lw=1.8, ls=(0, (2, 1)), zorder=1.5)
+        axes.text(0, whole + 0.45, " gate of the composite: 0", ha="left", **{**said, "va": "top"})
+
+
+def _scale(axes: Axes, look: Look) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=4 if look.narrow else 7, steps=[1, 2, 5, 10]))
+    axes.xaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:+.2g}".replace("-", MINUS) if value else "0")
+    )
+    axes.xaxis.grid(True, color=look.grid, linewidth=0.8)
 
 
 def category_picture(view: NightView) -> Picture:
     """Return the category chart with its words."""
-    said = "; ".join(
-        f"{plain(row.category, 40)} {score(row.production)} to {score(row.candidate)} ({signed(row.delta)})"
-        for row in _chart_rows(view)
-    )
+    whole = composite(view)
+    rows = [*deltas(view), *([whole] if whole else [])]
+    said = "; ".join(map(_said, rows)) or "None was compared"
     return Picture(
         draw=partial(category_chart, view),
-        alt=f"Score of production and candidate per category. {said or 'No categories were compared'}.",
-        caption=f"Score on sealed samples. A category may fall by {MAX_DROP:.2f}, the composite not at all.",
+        alt=f"Delta of candidate to {view.baseline} per category. {said}.",
+        caption=_caption(rows, view.baseline) if rows else "",
     )
 
 
-def losses(view: NightView) -> list[float]:
-    """Return the loss of every optimiser step that has a finite one."""
-    return [value for value in map(finite, listed(view.train, "losses")) if value is not None]
+def _said(row: Delta) -> str:
+    bounds = f", at least {signed(row.lower_bound)}" if row.lower_bound is not None else ""
+    bounds += f", at most {signed(row.upper_bound)}" if row.upper_bound is not None else ""
+    return f"{plain(row.category, 40)} {signed(row.delta)}{bounds}: {row.word.partition(' ')[2]}"
 
 
-def loss_chart(view: NightView, look: Look = LIGHT) -> Figure:
-    """Return the training loss by step, with a running mean once there are enough steps for one."""
-    values = losses(view)
-    if not values:
-        return empty_figure(look, "no losses were recorded")
-    from matplotlib.ticker import MaxNLocator
-
-    figure, axes = new_figure(look, 2.4)
-    steps = range(1, len(values) + 1)
-    long = len(values) >= 2 * SMOOTH_OVER
-    axes.plot(
-        steps, values, color=look.muted if long else look.good, linewidth=1 if long else 2, alpha=0.55 if long else 1
-    )
-    if long:
-        axes.plot(steps, _running_mean(values), color=look.good, linewidth=2)
-    axes.set_ylim(0, max(values) * 1.08 or 1)
-    axes.set_xlim(0.5, len(values) + 0.5)
-    axes.yaxis.grid(True, color=look.grid, linewidth=0.8)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-    axes.set_xlabel("optimiser step", color=look.muted, fontsize=9.5)
-    axes.set_ylabel("loss", color=look.muted, fontsize=9.5)
-    return figure
-
-
-def _running_mean(values: Sequence[float]) -> list[float]:
-    half = SMOOTH_OVER // 2
-    windows = (values[max(0, step - half) : step + half + 1] for step in range(len(values)))
-    return [sum(window) / len(window) for window in windows]
-
-
-def loss_picture(view: NightView) -> Picture:
-    """Return the loss chart with its words."""
-    values = losses(view)
-    said = f"from {values[0]:.2f} to {values[-1]:.2f} in {len(values)} steps" if values else "not recorded"
-    smoothed = f" The bold line is the mean over {SMOOTH_OVER} steps." if len(values) >= 2 * SMOOTH_OVER else ""
-    return Picture(
-        draw=partial(loss_chart, view),
-        alt=f"Training loss {said}.",
-        caption=f"Cross-entropy on the response tokens, by step.{smoothed}",
+def _caption(rows: Sequence[Delta], baseline: str) -> str:
+    two_sided = any(row.upper_bound is not None for row in rows)
+    whiskers = "Whiskers end at the least and the greatest" if two_sided else "The whisker ends at the least"
+    signs = f" {', '.join(f'{sign} {said}' for said, sign in SIGNS.items())}." if any(row.said for row in rows) else ""
+    return (
+        f"Candidate minus {baseline} on sealed samples. {whiskers} true delta (95%, one-sided).{signs} "
+        f"By the rule a category may fall by {MAX_DROP:.2f}, the composite not at all."
     )

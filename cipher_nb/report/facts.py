@@ -29,11 +29,19 @@ def dataset_facts(view: NightView) -> list[Fact]:
 
 
 def weak_table(view: NightView) -> Table:
-    """Return the categories that failed in production, and the practice pairs each was given."""
+    """Return the categories that failed, how, and the practice pairs that answer it."""
     rows = [row for row in listed(view.collect, "weak") if isinstance(row, dict)]
     return Table(
-        head=("Category", "Score in production", "Practice pairs"),
-        rows=[(plain(text(row, "category"), 60), score(number(row, "score")), _count(row, "pairs")) for row in rows],
+        head=("Category", "Score in production", "Failure", "Practice pairs"),
+        rows=[
+            (
+                plain(text(row, "category"), 60),
+                score(number(row, "score")),
+                plain(text(row, "failure"), 80) or "–",
+                _count(row, "pairs"),
+            )
+            for row in rows
+        ],
         empty="No category failed.",
     )
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +11,7 @@ from cipher_nb.records import EVENT_FIELDS
 from cipher_nb.report.picture import LIGHT, Look, Picture, empty_figure, new_figure, verbatim
 from cipher_nb.report.plain import day, one_line
 from cipher_nb.report.spans import Bins, dated, days, milliseconds, time_axis
+from cipher_nb.report.words import Sentence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,19 +27,6 @@ TYPES_SHOWN = 12
 NAME_CHARS = 24
 WELCOME = frozenset({"approval", "ship"})
 UNWELCOME = frozenset({"rejection", "abort", "error"})
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A text that Jupyter shows as a paragraph."""
-
-    text: str
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self.text)}</p>"
 
 
 def overview(events: pd.DataFrame, *, skipped: int = 0) -> Sentence:

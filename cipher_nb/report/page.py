@@ -8,12 +8,13 @@ from typing import Any
 
 from cipher_nb.errors import CipherError
 from cipher_nb.files import write_atomic
-from cipher_nb.report import facts, story
-from cipher_nb.report.answers import changed_answers
-from cipher_nb.report.charts import category_picture, loss_picture, losses
+from cipher_nb.report import facts, guards, story
+from cipher_nb.report.answers import improvements, regressions
+from cipher_nb.report.charts import category_picture
 from cipher_nb.report.deltas import deltas
 from cipher_nb.report.judged import judged
-from cipher_nb.report.plain import plain, score
+from cipher_nb.report.loss_chart import loss_picture, losses
+from cipher_nb.report.plain import plain
 from cipher_nb.report.tables import deltas_table
 from cipher_nb.report.view import STAGES, NightView, listed
 
@@ -46,7 +47,6 @@ def render(view: NightView) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(plain=plain, score=score)
     return environment.get_template("page.html.j2").render(_content(view))
 
 
@@ -73,14 +73,16 @@ def _content(view: NightView) -> dict[str, Any]:
 
 
 def _compared(view: NightView) -> dict[str, Any]:
-    worse, better = changed_answers(view, ANSWERS_SHOWN)
     compared = bool(deltas(view))
     return {
         "judged": judged(view),
+        "cost": guards.cost_facts(view),
+        "overfit": guards.overfit_table(view),
+        "leaked": guards.leaked_table(view),
         "chart": category_picture(view).html() if compared else "",
         "table": deltas_table(view).html() if compared else "",
-        "worse": worse,
-        "better": better,
+        "worse": regressions(view, ANSWERS_SHOWN),
+        "better": improvements(view, ANSWERS_SHOWN),
         "changed": _how_many(view),
     }
 

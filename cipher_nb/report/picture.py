@@ -67,6 +67,9 @@ class Picture:
         )
         return self._figure(f"<picture>{sources}{self._img()}</picture>")
 
+    def __repr__(self) -> str:
+        return self.alt
+
     def _repr_html_(self) -> str:
         return self._figure(self._img(on_paper=True))
 

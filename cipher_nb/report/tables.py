@@ -79,10 +79,10 @@ class _Cells:
 
 
 def deltas_frame(view: NightView) -> pd.DataFrame:
-    """Return a row a category, worst delta first: category, n, production, candidate, delta, lower_bound, word."""
+    """Return a row a category, in the order of the table, with both bounds."""
     import pandas as pd
 
-    columns = ["category", "n", "production", "candidate", "delta", "lower_bound", "word"]
+    columns = ["category", "n", "production", "candidate", "delta", "lower_bound", "upper_bound", "word"]
     rows = [[getattr(row, column) for column in columns] for row in deltas(view)]
     return pd.DataFrame(rows, columns=columns)
 
@@ -91,7 +91,7 @@ def deltas_table(view: NightView) -> Table:
     """Return the same rows for people to read, the composite last."""
     whole = composite(view)
     return Table(
-        head=("Category", "Samples", "Production", "Candidate", "Delta", "At least", "In words"),
+        head=("Category", "Samples", view.baseline.capitalize(), "Candidate", "Delta", "At least", "In words"),
         rows=[_delta_row(row) for row in (*deltas(view), *([whole] if whole else []))],
         total=whole is not None,
         empty="The battery did not get so far that there is anything to compare.",

@@ -28,6 +28,7 @@ class Answer:
     candidate: float
     production_answer: str
     candidate_answer: str
+    family: str = ""
 
     @property
     def delta(self) -> float:
@@ -38,7 +39,8 @@ class Answer:
 class NightView:
     """The parts a night left, each None where its file is missing or broken; `broken` says which were and why.
 
-    `answers` are the samples that both sides were scored on, `asked` the battery's settings for them.
+    `answers` are the samples that both sides were scored on, `asked` the battery's settings for them, `baseline` what
+    the candidate was compared with.
     """
 
     folder: Path
@@ -52,12 +54,16 @@ class NightView:
     changelog: Part | None = None
     answers: tuple[Answer, ...] = ()
     asked: Part = field(default_factory=dict)
+    baseline: str = "production"
     broken: tuple[str, ...] = ()
 
     @classmethod
-    def load(cls, folder: Path) -> NightView:
-        """Return what lies in `folder`; never fails on what a night may leave behind."""
-        parts: dict[str, Part] = {}
+    def load(cls, folder: Path, *, with_answers: bool = True) -> NightView:
+        """Return what lies in `folder`; never fails on what a night may leave behind.
+
+        Nearly all of the time goes into the answers; the trend does without them.
+        """
+        parts: dict[str, Any] = {}
         broken: list[str] = []
         for name in ("night", *STAGES):
             try:
@@ -71,7 +77,7 @@ class NightView:
                 parts[name] = part
             else:
                 broken.append(f"{name}.json is not a JSON object")
-        answers, asked = _answers(folder, parts.get("battery", {}))
+        answers, asked = _answers(folder, parts.get("battery", {})) if with_answers else ((), {})
         return cls(folder=folder, **parts, answers=answers, asked=asked, broken=tuple(broken))
 
     @property
@@ -131,12 +137,21 @@ def listed(part: Part | None, key: str) -> Sequence[Any]:
     return value if isinstance(value, list) else []
 
 
+def results_file(battery: Part | None, side: str) -> str:
+    """Return the name of the file with the answers of `side`, "production" or "candidate", or ""."""
+    return text(section(battery, "results"), side) or text(battery, f"{side}_results")
+
+
 def _answers(folder: Path, battery: Part) -> tuple[tuple[Answer, ...], Part]:
-    production = _results(folder, text(battery, "production_results"))
-    candidate = _results(folder, text(battery, "candidate_results"))
+    production, candidate = (_results(folder, results_file(battery, side)) for side in ("production", "candidate"))
+    return paired(production, candidate), section(battery, "asked") or settings_of(candidate)
+
+
+def paired(production: Results, candidate: Results) -> tuple[Answer, ...]:
+    """Return the answers to the samples that both sides were scored on, in the candidate's order."""
     before = {row.sample: row for row in production.rows}
     pairs = ((before[row.sample], row) for row in candidate.rows if row.sample in before)
-    answers = tuple(
+    return tuple(
         Answer(
             sample=theirs.sample,
             category=theirs.category,
@@ -144,11 +159,16 @@ def _answers(folder: Path, battery: Part) -> tuple[tuple[Answer, ...], Part]:
             candidate=theirs.score,
             production_answer=ours.answer,
             candidate_answer=theirs.answer,
+            family=theirs.family,
         )
         for ours, theirs in pairs
         if ours.score is not None and theirs.score is not None
     )
-    return answers, section(candidate.header.settings, "battery") if candidate.header else {}
+
+
+def settings_of(results: Results) -> Part:
+    """Return the battery's settings that these answers were asked under, where their header tells them."""
+    return section(results.header.settings, "battery") if results.header else {}
 
 
 def _results(folder: Path, name: str) -> Results:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from cipher_nb.masking import KINDS, Masker
 from cipher_nb.training.pairs import Pair
@@ -46,18 +46,32 @@ def _secret(pair: Pair) -> str | None:
     return f"holds {KINDS[found[0]].partition(':')[0]}" if found else None
 
 
+class Seen:
+    """Texts that were seen, to tell what another text repeats of them."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        seen = [words(text) for text in texts]
+        self._runs = {run for text in seen for run in _runs(text, SEALED_RUN_WORDS)}
+        self._short = {tuple(text) for text in seen if 0 < len(text) < SEALED_RUN_WORDS}
+
+    def run_in(self, text: str) -> str:
+        """Return eight words in a row that `text` repeats, or ""."""
+        return " ".join(min(_runs(words(text), SEALED_RUN_WORDS) & self._runs, default=()))
+
+    def is_whole(self, text: str) -> bool:
+        """Tell whether `text` is one of the texts that are shorter than eight words."""
+        return tuple(words(text)) in self._short
+
+
 def _sealed(texts: Collection[str]) -> Reason:
-    """A sealed text shorter than eight words can only be met as a whole question."""
-    sealed = [words(text) for text in texts]
-    runs = {run for text in sealed for run in _runs(text, SEALED_RUN_WORDS)}
-    short = {tuple(text) for text in sealed if 0 < len(text) < SEALED_RUN_WORDS}
+    sealed = Seen(texts)
 
     def reason(pair: Pair) -> str | None:
-        question, answer = words(pair.user_text), words(pair.response)
-        shared = (_runs(question, SEALED_RUN_WORDS) | _runs(answer, SEALED_RUN_WORDS)) & runs
+        shared = sealed.run_in(pair.user_text) or sealed.run_in(pair.response)
         if shared:
-            return f"shares {' '.join(min(shared))!r} with a sealed sample"
-        return "asks a sealed sample's question" if tuple(question) in short else None
+            return f"shares {shared!r} with a sealed sample"
+        asked = sealed.is_whole(pair.user_text) or sealed.is_whole(pair.messages[-1]["content"])
+        return "asks a sealed sample's question" if asked else None
 
     return reason
 

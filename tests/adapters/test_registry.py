@@ -26,11 +26,16 @@ def test_a_new_workspace_serves_the_base(tmp_path: Path) -> None:
 
 def test_promoting_and_rolling_back_walk_the_same_way(registry: Registry) -> None:
     registry.stage("a1")
-    assert registry.promote("a1") == State(production="a1", previous="base")
+    assert registry.promote("a1") == State(production="a1", previous="base", held=("base", "a1"))
     registry.stage("b2")
-    assert registry.promote("b2") == State(production="b2", previous="a1")
+    assert registry.promote("b2") == State(production="b2", previous="a1", held=("base", "a1", "b2"))
     assert registry.restore_previous().production == "a1"
-    assert registry.state() == State("a1", "base", "", {"b2": "rolled back to a1"})
+    assert registry.state() == State("a1", "base", "", {"b2": "rolled back to a1"}, held=("base", "a1", "b2"))
+
+
+def test_a_registry_from_before_production_was_remembered_is_read(tmp_path: Path) -> None:
+    (tmp_path / "registry.json").write_text('{"production": "a1", "previous": "base", "staged": "", "archived": {}}')
+    assert Registry(tmp_path).state() == State(production="a1")
 
 
 def test_a_server_needs_production_previous_and_staged(registry: Registry) -> None:

@@ -38,7 +38,7 @@ def sample(text: str, *, target: str = "yes", choices: tuple[str, ...] = ()) -> 
         side="sealed",
         messages=messages,
         target=target,
-        scorer="choice" if choices else "exact",
+        scorer="choice" if choices else "normalised",
         choices=choices,
     )
 

@@ -91,9 +91,9 @@ def test_another_adapter_alone_is_what_the_gate_is_for():
     assert report.verdict == "INCONCLUSIVE"
 
 
-def test_a_clear_gain_without_losses_is_proven_from_63_samples_on():
-    before = {"a": ones(10, 63), "b": ones(40, 63)}
-    after = {"a": ones(40, 63), "b": ones(40, 63)}
+def test_a_clear_gain_without_losses_is_proven_from_59_samples_on():
+    before = {"a": ones(10, 59), "b": ones(40, 59)}
+    after = {"a": ones(40, 59), "b": ones(40, 59)}
     assert compare(results(before), results(after)).verdict == "PROVEN"
     fewer = ({name: column[1:] for name, column in side.items()} for side in (before, after))
     assert compare(*map(results, fewer)).verdict == "INCONCLUSIVE"
@@ -111,6 +111,31 @@ def test_a_small_loss_that_is_beyond_chance_is_no_regression():
     report = compare(results({"a": before}), results({"a": after}))
     assert report.evidence.categories[0].p_worse < 0.001
     assert report.verdict == "INCONCLUSIVE"
+
+
+def test_five_hundredths_themselves_pass_the_rule_but_are_a_regression_where_chance_does_not_explain_them():
+    before, after = ones(1000, 1000), ones(950, 1000)
+    report = compare(results({"a": before, "b": ones(0, 1000)}), results({"a": after, "b": ones(60, 1000)}))
+    assert report.rule.passed
+    assert (report.verdict, report.reason) == ("REGRESSION", "worse than chance explains: a -0.050 (p = 1.78e-15)")
+
+
+def test_many_small_losses_that_make_the_composite_fall_are_a_regression_though_no_category_shows_it():
+    names = "abcdefghijkl"
+    report = compare(results({name: ones(8, 16) for name in names}), results({name: ones(5, 16) for name in names}))
+    assert report.verdict == "REGRESSION"
+    assert report.reason == "worse than chance explains: the composite -0.188"
+
+
+def test_a_lost_must_pass_sample_is_a_regression_and_counts_in_no_category():
+    before, after = (
+        results({"a": ones(30, 60), "must pass": [1.0, 0.0]}),
+        results({"a": ones(50, 60), "must pass": [0.0, 0.0]}),
+    )
+    report = compare(before, after, must_pass={"must pass-0", "must pass-1"})
+    assert (report.verdict, report.reason) == ("REGRESSION", "must-pass samples lost: must pass-0")
+    assert (report.must_pass.asked, report.must_pass.lost) == (2, ("must pass-0",))
+    assert [row.category for row in report.rule.categories] == ["a"]
 
 
 def test_inconclusive_says_what_it_could_have_seen_and_what_would_decide():
@@ -134,9 +159,9 @@ def test_anchors_get_the_same_rule_and_leave_the_verdict_alone():
 def test_the_report_is_plain_json():
     report = compare(results({"a": [1.0]}), results({"a": [1.0]}), anchors={"base": results({"a": [1.0]})}).to_json()
     assert json.loads(json.dumps(report)) == json.loads(json.dumps(report, allow_nan=False))
-    assert set(report) == {"rule", "evidence", "verdict", "reason", "anchors"}
+    assert set(report) == {"rule", "evidence", "verdict", "reason", "anchors", "must_pass"}
     assert report["rule"]["categories"] == ({"category": "a", "production": 1.0, "candidate": 1.0, "delta": 0.0},)
-    assert set(report["evidence"]["composite"]) == {"delta", "lower"}
+    assert set(report["evidence"]["composite"]) == {"delta", "lower", "upper"}
 
 
 def test_two_files_from_elsewhere_can_be_compared(tmp_path):
@@ -164,10 +189,11 @@ def test_the_rule_is_what_the_sop_says(pairs):
 
 
 @given(st.dictionaries(st.sampled_from("abc"), columns, min_size=1))
-def test_a_regression_never_passes_the_rule_and_what_is_proven_always_does(pairs):
+def test_a_regression_passes_the_rule_at_five_hundredths_at_the_most_and_what_is_proven_always_does(pairs):
     report = compare(
         results({name: column for name, (column, _) in pairs.items()}),
         results({name: column for name, (_, column) in pairs.items()}),
     )
-    assert report.verdict != "REGRESSION" or not report.rule.passed
+    lowest = min(row.delta for row in report.rule.categories)
+    assert report.verdict != "REGRESSION" or not report.rule.passed or lowest == -0.05
     assert report.verdict != "PROVEN" or report.rule.passed

@@ -1,8 +1,10 @@
 import random
 import time
+from dataclasses import replace
 
 import pytest
 
+from cipher_nb.battery.code import RunCode
 from cipher_nb.battery.results import append_row, read_results
 from cipher_nb.battery.runner import run
 from cipher_nb.errors import BatteryError, EngineError
@@ -37,6 +39,29 @@ def test_a_row_without_an_answer_is_asked_again(tmp_path):
     found = run(SAMPLES[:2], model=scripted(lambda _: "yes"), path=path, header=header())
     assert [row.score for row in found.rows] == [1, 1]
     assert read_results(path).rows == found.rows
+
+
+def test_code_that_could_not_be_run_has_no_score_but_a_reason_and_is_asked_again(tmp_path):
+    path, asked = tmp_path / "r.jsonl", replace(SAMPLES[0], scorer="code", target="assert True")
+    model = scripted(lambda _: "x = 1")
+
+    def ask(run_code: RunCode | None) -> tuple[float | None, str]:
+        (row,) = run([asked], model=model, path=path, header=header(), run_code=run_code).rows
+        return row.score, row.error
+
+    assert ask(None) == (None, "its code was not run: nothing was given to run it")
+    assert ask(lambda _: None) == (None, "its code could not be run held in; see: cipher-nb doctor")
+    assert ask(lambda program: program == "x = 1\nassert True\n") == (1.0, "")
+    assert ask(None) == (1.0, "")
+    assert len(model.questions) == 3
+
+
+def test_samples_that_begin_alike_are_asked_together_and_none_twice(tmp_path):
+    mixed = [replace(each, family="ab"[number % 2]) for number, each in enumerate(SAMPLES[:4])]
+    model = scripted(lambda _: "yes")
+    found = run([*mixed, mixed[0]], model=model, path=tmp_path / "r.jsonl", header=header(), workers=1)
+    assert model.questions == ["question 0", "question 2", "question 1", "question 3"]
+    assert [row.score for row in found.rows] == [1, 1, 1, 1]
 
 
 def test_results_of_another_fingerprint_are_refused_and_left_alone(tmp_path):

@@ -78,7 +78,7 @@ def test_a_workspace_is_named_from_anywhere(workspace: Path, tmp_path: Path) -> 
     assert answer("night", "list", *named, cwd=tmp_path) == []
     assert answer("night", "status", *named, cwd=tmp_path)["running"] is False
     assert answer("engine", "stop", *named, cwd=tmp_path) == {"stopped": False}
-    assert len(answer("battery", "list", *named, cwd=tmp_path)) == 8
+    assert len(answer("battery", "list", *named, cwd=tmp_path)) == 95
     refused = run("night", "--when-idle", "2h", *named, "--json", cwd=tmp_path)
     assert (refused.returncode, json.loads(refused.stdout)["status"]) == (1, "not-idle")
 

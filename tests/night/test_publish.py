@@ -61,7 +61,14 @@ def test_an_adapter_that_passed_the_rule_is_staged_and_its_changelog_waits(ws: W
         (judged("REGRESSION", deltas={"a": 0.1}), "REGRESSION: the reason"),
         (judged("COULD_NOT_RUN", deltas={"a": 0.1}), "COULD_NOT_RUN: the reason"),
         (judged("INCONCLUSIVE", deltas={"a": 0.1}, passed=False), "the rule failed: settings -0.10"),
-        (judged("PROVEN", deltas={"a": 0.1}, anchors={"base": {"passed": False}}), "below its anchors: base"),
+        (
+            judged("PROVEN", deltas={"a": 0.1}, anchors={"base": {"passed": False, "reason": "a -0.06"}}),
+            "below its anchors: base (a -0.06)",
+        ),
+        (
+            {**judged("PROVEN", deltas={"a": 0.1}), "drift": {"nats_per_token": 0.71, "budget": 0.5, "passed": False}},
+            "drifted 0.71 nats per token from the base, 0.50 are allowed",
+        ),
     ],
 )
 def test_an_adapter_with_an_objection_is_archived_with_it_and_nothing_waits(

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from cipher_nb.adapters.changelog import Changelog
-from cipher_nb.battery.families import CATEGORIES, sealed
+from cipher_nb.battery.families import sealed
 from cipher_nb.battery.gate import compare
-from cipher_nb.battery.results import Header, Results, Row, write_results
+from cipher_nb.battery.results import Header, Results, Row, read_results, write_results
 from cipher_nb.files import write_json
 from cipher_nb.records import format_ts
 
@@ -45,7 +45,7 @@ def collect(folder: Path, **changes: Any) -> None:
         "learned": ["[learned] prefers pathlib over os.path", "[learned] writes the test before the fix",
                     "[learned] names units in variables: timeout_s, max_bytes"],
         "learned_new": ["prefers pathlib over os.path"],
-        "production_scores": {name: right_before(name) / PER_CATEGORY for name in CATEGORIES},
+        "production_scores": {name: right_before(name) / PER_CATEGORY for name in BETTER},
         "sufficient": True,
         "reason": "",
     }  # fmt: skip
@@ -89,9 +89,30 @@ def _rows(category: str, right: int, answer: str) -> list[Row]:
 
 
 def gate(folder: Path) -> dict[str, Any]:
-    from cipher_nb.battery.results import read_results
-
+    """Write what the gate said before it had words, upper bounds and guards."""
     report = compare(read_results(folder / "production.jsonl"), read_results(folder / "candidate.jsonl")).to_json()
+    report = {key: report[key] for key in ("rule", "evidence", "verdict", "reason", "anchors")}
+    for row in report["evidence"]["categories"]:
+        row.pop("word", None), row.pop("upper", None)
+    report["evidence"]["composite"].pop("upper", None)
+    write_json(folder / "gate.json", report)
+    return report
+
+
+def gate_with_words(folder: Path, **guards: Any) -> dict[str, Any]:
+    """Write what the gate says now: a word and both bounds for each category, and `guards` (drift, must_pass, …).
+
+    The bounds are plain round figures, so that a test can name them: the delta and 0.9 over the root of n.
+    """
+    report = {**gate(folder), **guards}
+    for row in report["evidence"]["categories"]:
+        delta, spread = row["delta"], 0.9 / row["n"] ** 0.5
+        worse, lower = delta <= -0.05 and delta + spread < 0, delta - spread
+        word = "better" if lower > 0 else "worse" if worse else "not worse" if lower > -0.05 else "open"
+        row.update(lower=lower, upper=delta + spread, word=word)
+    composite = report["rule"]["composite_delta"]
+    report["evidence"]["composite"] = {"delta": composite, "lower": composite - 0.03, "upper": composite + 0.03}
+    report.update(verdict="REGRESSION", reason="worse than chance explains: training gate -0.312 (p = 2e-06)")
     write_json(folder / "gate.json", report)
     return report
 
@@ -170,3 +191,58 @@ def failed(folder: Path) -> None:
 def died(folder: Path) -> None:
     collect(folder)
     (folder / "train.json").write_bytes(b'{"steps": 3, "los')
+
+
+WIDE = {
+    "agent loop": (96, 40, 58), "agent tools": (96, 70, 60), "agent policy": (64, 41, 43),
+    "agent contracts": (96, 51, 52), "byok": (128, 90, 83),
+    "command registry": (96, 22, 49), "keybindings": (64, 40, 41), "settings": (32, 27, 29),
+    "lsp/dap routes": (256, 130, 132), "training gate": (96, 66, 36), "exports": (64, 33, 39), "handoff": (96, 47, 51),
+    "memory": (96, 64, 64), "orchestrator": (96, 39, 40), "workbench": (96, 55, 61), "plugin manager": (96, 60, 59),
+    "math": (192, 48, 75), "reasoning": (96, 35, 34), "code": (48, 12, 14), "house style (own)": (9, 7, 6),
+}  # fmt: skip
+"""Samples, right answers before and after: the battery's categories, and one of the operator's own."""
+
+GUARDS: dict[str, Any] = {
+    "must_pass": {"asked": 14, "lost": []},
+    "drift": {"nats_per_token": 0.084, "budget": 0.5, "passed": True},
+    "leaked": [
+        {"sample": "exports-3b1c09d2aa51", "category": "exports", "words": "write the table to a csv file of its own"}
+    ],
+    "spent": {"asked": 1909, "planned": 4873, "seconds": 412.5,
+              "looks": [{"n": 32, "open": 17}, {"n": 64, "open": 11}, {"n": 96, "open": 4}, {"n": 256, "open": 2}]},
+    "practice": {"command registry": {"sealed": 0.51, "practice": 0.58, "n": 96},
+                 "math": {"sealed": 0.39, "practice": 0.72, "n": 96}},
+}  # fmt: skip
+
+
+def wide(folder: Path, sizes: dict[str, tuple[int, int, int]] = WIDE, **guards: Any) -> dict[str, Any]:
+    """Write a whole archived night over many categories, with the gate's words and guards."""
+    judged(folder, BETTER, "archived", "REGRESSION: worse than chance explains: training gate -0.312")
+    for side in ("production", "candidate"):
+        known = read_results(folder / f"{side}.jsonl").header
+        rows = [row for name, counts in sizes.items() for row in _wide_rows(name, counts, side)]
+        write_results(folder / f"{side}.jsonl", Results(known, tuple(rows)))
+    part = {"results": {side: f"{side}.jsonl" for side in ("production", "candidate")}, "production": "base",
+            "asked": {"per_category": 256, "seed": 1}, "samples": 1913, "seconds": 412.5}  # fmt: skip
+    write_json(folder / "battery.json", part)
+    report = gate_with_words(folder, **{**GUARDS, **guards})
+    end(folder, "archived", f"{report['verdict']}: composite {report['rule']['composite_delta']:+.2f}; archived")
+    return report
+
+
+def _wide_rows(category: str, counts: tuple[int, int, int], side: str) -> list[Row]:
+    n, before, after = counts
+    right = after if side == "candidate" else before
+    shift = 3 if side == "candidate" else 0
+    samples = sealed(category, n, seed=1) if category in BETTER else []
+    ids = [(sample.id, sample.family, sample.target) for sample in samples] or [
+        (f"{category}-{place:03}", ("first", "second", "third", "fourth")[place % 4], "") for place in range(n)
+    ]
+    rows = []
+    for place, (name, family, target) in enumerate(ids):
+        scored = float((place + shift) % n < right)
+        told = target or f"the {category} answer is number {place}"
+        wrong = f"{told[:-1]}s, said {side}" if place % 3 else "I am not sure; as an assistant I would ask first."
+        rows.append(Row(name, category, family, scored, told if scored else wrong))
+    return rows

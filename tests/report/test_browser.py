@@ -55,7 +55,7 @@ def test_a_staged_night_opens_without_a_single_request(folder, opened):
     assert drawn == [True, True]
 
 
-@pytest.mark.parametrize("make", [nights.staged, nights.archived, nights.nothing, nights.failed, nights.died])
+@pytest.mark.parametrize("make", [nights.staged, nights.wide, nights.nothing, nights.failed, nights.died])
 def test_a_narrow_screen_is_enough(folder, opened, make):
     make(folder)
     page, _, _ = opened(write(folder), width=400)

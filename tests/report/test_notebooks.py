@@ -15,7 +15,7 @@ from tests.report import nights
 from tests.report.frames import HOSTILE
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-NAMES = ("cockpit.ipynb", "explore_bus.ipynb")
+NAMES = ("cockpit.ipynb", "compare.ipynb", "explore_bus.ipynb")
 
 
 def run(name, root, **parameters):
@@ -61,6 +61,28 @@ def test_the_cockpit_shows_what_waits_and_the_commands_to_copy(tmp_path):
     assert f"cipher-nb apply {changelog.ref}" in shown
     assert "Overnight I learned:" in shown
     assert "command registry" in shown
+
+
+@pytest.mark.slow
+def test_a_workspace_without_a_night_is_told_what_to_compare(tmp_path):
+    Workspace.init(tmp_path)
+    shown = run("compare.ipynb", tmp_path)
+    assert "Nothing has been compared yet. Run a night with: cipher-nb night." in shown
+    assert "There are no answers of both sides to compare." in shown
+    assert "Trend over 0 nights" in shown
+
+
+@pytest.mark.slow
+def test_the_newest_night_is_compared_where_nothing_is_named(tmp_path):
+    ws = Workspace.init(tmp_path)
+    folder = ws.paths.nights / "2026-11-30-0200"
+    folder.mkdir(parents=True)
+    nights.wide(folder)
+    shown = run("compare.ipynb", tmp_path, per_family=True)
+    for said in ("<p>REGRESSION: ", "○ open, below the gate", "second", "</del>", "exports-3b1c09d2aa51", "+0.33"):
+        assert said in shown
+    assert shown.count("<article") == 10
+    assert "Trend over 1 nights, 1 of them with a comparison. 2026-11-30-0200 REGRESSION" in shown
 
 
 @pytest.mark.slow

@@ -78,6 +78,34 @@ def test_anchors_are_named(folder):
     assert "Against best failed: composite fell" in words
 
 
+def test_guards_cost_overfitting_and_leaks_have_their_place(folder):
+    nights.wide(folder, drift={"nats_per_token": 0.7, "budget": 0.5, "passed": False})
+    words = words_of(page_of(folder))
+    for expected in (
+        "The guards failed The candidate's words moved further from the base's than allowed.",
+        "Must-pass samples 14 asked, none lost",
+        "What it cost A category that is decided is asked no further. Answers asked 1,909 of 4,873 (39%)",
+        "Learned, or learned by heart Category Samples Practice side Sealed side Gap math 96 0.72 0.39 +0.33",
+        "Retired, because they leaked Retired sample Category Words it shares with the dataset exports-3b1c09d2aa51",
+    ):
+        assert expected in words
+
+
+def test_an_older_night_has_no_empty_places_for_what_it_did_not_know(folder):
+    nights.staged(folder)
+    words = words_of(page_of(folder))
+    for absent in ("The guards", "What it cost", "by heart", "leaked"):
+        assert absent not in words
+
+
+def test_the_page_shows_five_regressions_with_their_differences(folder):
+    nights.wide(folder)
+    html = page_of(folder)
+    worse = html[html.index("Got worse") : html.index("Got better")]
+    assert worse.count("<article") == 5
+    assert '<ins style="' in worse
+
+
 def test_a_staged_night_shows_what_was_learned_and_what_it_was_made_of(folder):
     nights.staged(folder)
     words = words_of(page_of(folder))

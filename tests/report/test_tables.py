@@ -4,9 +4,7 @@ import re
 
 import pytest
 
-from cipher_nb.battery.families import sealed
 from cipher_nb.files import write_json
-from cipher_nb.report.answers import changed_answers
 from cipher_nb.report.deltas import Delta
 from cipher_nb.report.facts import dropped_table
 from cipher_nb.report.tables import Table, deltas_frame, deltas_table
@@ -17,7 +15,9 @@ from tests.report import nights
 def test_the_frame_has_the_worst_delta_first(folder):
     nights.archived(folder)
     frame = deltas_frame(NightView.load(folder))
-    assert list(frame.columns) == ["category", "n", "production", "candidate", "delta", "lower_bound", "word"]
+    assert list(frame.columns) == [
+        "category", "n", "production", "candidate", "delta", "lower_bound", "upper_bound", "word"
+    ]  # fmt: skip
     assert list(frame["category"]) == ["settings", "agent tools", "keybindings", "command registry"]
     assert list(frame["word"]) == ["✕ below the gate", "= unchanged", "= unchanged", "▲ better"]
     assert frame["delta"].round(3).tolist() == [-0.458, 0.0, 0.0, 0.417]
@@ -53,6 +53,62 @@ def test_better_is_said_outright_only_where_the_evidence_vouches_for_it(lower, w
     assert Delta("c", 64, 0.5, 0.6, 0.1, lower).word == word
 
 
+GATE = {
+    "rule": {
+        "categories": [
+            {"category": name, "production": 0.5, "candidate": 0.5, "delta": delta}
+            for name, delta in (
+                ("up", 0.2), ("even", 0.01), ("drop", -0.2), ("unsure", -0.06), ("fair", 0.1), ("lost", None)
+            )
+        ],
+        "production_composite": 0.5,
+        "candidate_composite": 0.51,
+        "composite_delta": 0.01,
+    },
+    "evidence": {
+        "categories": [
+            {"category": name, "n": 64, "lower": lower, "upper": upper, "word": word}
+            for name, lower, upper, word in (
+                ("up", 0.1, 0.3, "better"), ("even", -0.03, 0.05, "not worse"), ("drop", -0.3, -0.1, "worse"),
+                ("unsure", -0.2, 0.1, "open"), ("fair", -0.1, 0.3, "open"),
+            )
+        ],
+        "composite": {"delta": 0.01, "lower": -0.02, "upper": 0.04},
+    },
+}  # fmt: skip
+
+
+def test_unscored_comes_first_then_worse_open_not_worse_and_better(folder):
+    write_json(folder / "gate.json", GATE)
+    rows = [(row[0], row[-1]) for row in deltas_table(NightView.load(folder)).rows]
+    assert rows == [
+        ("lost", "– not scored"),
+        ("drop", "✕ worse"),
+        ("unsure", "○ open, below the gate"),
+        ("fair", "○ open"),
+        ("even", "● not worse"),
+        ("up", "▲ better"),
+        ("composite", "○ open"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "word"),
+    [(0.001, 0.1, "▲ better"), (0.0, 0.1, "○ open"), (-0.1, 0.0, "○ open"), (-0.1, -0.001, "✕ worse")],
+)
+def test_the_composite_is_better_or_worse_where_its_bounds_leave_no_doubt(folder, lower, upper, word):
+    evidence = {"categories": [], "composite": {"lower": lower, "upper": upper}}
+    write_json(folder / "gate.json", {**GATE, "evidence": evidence})
+    assert deltas_table(NightView.load(folder)).rows[-1][-1] == word
+
+
+def test_a_word_that_is_none_of_the_evidences_is_not_believed(folder):
+    evidence = {"categories": [{"category": "drop", "word": "<b>fine</b>"}]}
+    write_json(folder / "gate.json", {**GATE, "evidence": evidence})
+    words = {row[0]: row[-1] for row in deltas_table(NightView.load(folder)).rows}
+    assert words["drop"] == "✕ below the gate"
+
+
 def test_without_a_gate_there_is_a_sentence(folder):
     view = NightView.load(folder)
     assert deltas_frame(view).empty
@@ -75,27 +131,6 @@ def test_table_html_is_escaped_scoped_and_always_the_same():
 
 def test_a_terminal_gets_the_table_as_text():
     assert repr(Table(head=("a", "b"), rows=[("xyz", "1")])) == "a    b\nxyz  1"
-
-
-def test_changed_answers_take_turns_over_categories_and_bring_their_question(folder):
-    nights.judged(folder, {**nights.WORSE, "keybindings": -4}, "archived", "x")
-    worse, better = changed_answers(NightView.load(folder), limit=4)
-    assert [each.answer.category for each in worse] == ["keybindings", "settings"] * 2
-    assert [each.answer.category for each in better] == ["command registry"] * 4
-    first = better[0]
-    assert (first.answer.production, first.answer.candidate) == (0.0, 1.0)
-    assert first.answer.candidate_answer == first.target != ""
-    (sample,) = [each for each in sealed("command registry", 48, seed=1) if each.id == first.answer.sample]
-    assert first.question == sample.user_text != ""
-
-
-def test_answers_to_samples_the_battery_does_not_hold_have_no_question(folder):
-    nights.staged(folder)
-    for name in ("production", "candidate"):
-        path = folder / f"{name}.jsonl"
-        path.write_text(path.read_text().replace('"per_category":48', '"per_category":1'))
-    _, better = changed_answers(NightView.load(folder), limit=1)
-    assert [(each.question, each.target) for each in better] == [("", "")]
 
 
 def test_reasons_for_leaving_pairs_out_are_counted(folder):

@@ -38,7 +38,8 @@ def test_a_whole_night_is_read_with_both_sides_answers(folder):
     assert (view.status, view.adapter, view.unfinished, view.broken) == ("staged", nights.ADAPTER, (), ())
     assert len(view.answers) == 4 * 48
     first = view.answers[0]
-    assert first == Answer(first.sample, "command registry", 1.0, 1.0, first.candidate_answer, first.candidate_answer)
+    answer = first.candidate_answer
+    assert first == Answer(first.sample, "command registry", 1.0, 1.0, answer, answer, "find")
     assert view.asked == {"per_category": 48, "seed": 1}
 
 

@@ -6,14 +6,53 @@ import hashlib
 from collections.abc import Mapping
 from functools import cache
 
-from cipher_nb.battery.families import agent_tools, command_registry, keybindings, settings
+from cipher_nb.battery.families import (
+    agent_contracts,
+    agent_loop,
+    agent_policy,
+    agent_tools,
+    byok,
+    code,
+    command_registry,
+    exports,
+    handoff,
+    keybindings,
+    lsp_dap_routes,
+    mathematics,
+    memory,
+    orchestrator,
+    plugin_manager,
+    reasoning,
+    settings,
+    training_gate,
+    workbench,
+)
 from cipher_nb.battery.family import Family
 from cipher_nb.battery.samples import Sample, Side
 from cipher_nb.errors import BatteryError
 
-FAMILIES: Mapping[str, tuple[Family, ...]] = {
-    module.CATEGORY: module.FAMILIES for module in (command_registry, keybindings, settings, agent_tools)
-}
+MODULES = (
+    command_registry,
+    keybindings,
+    settings,
+    agent_tools,
+    agent_contracts,
+    agent_loop,
+    agent_policy,
+    byok,
+    code,
+    exports,
+    handoff,
+    lsp_dap_routes,
+    mathematics,
+    memory,
+    orchestrator,
+    plugin_manager,
+    reasoning,
+    training_gate,
+    workbench,
+)
+FAMILIES: Mapping[str, tuple[Family, ...]] = {module.CATEGORY: module.FAMILIES for module in MODULES}
 CATEGORIES = tuple(FAMILIES)
 VERSIONED_SAMPLES = 64
 
@@ -35,8 +74,9 @@ def practice(category: str, count: int, *, seed: int) -> list[Sample]:
 @cache
 def battery_version() -> str:
     """Return 12 hex digits that change whenever a sample does (read off the first sealed samples of every category)."""
-    ids = [sample.id for category in CATEGORIES for sample in sealed(category, VERSIONED_SAMPLES, seed=0)]
-    return hashlib.sha256("\n".join(ids).encode()).hexdigest()[:12]
+    drawn = [sample for category in CATEGORIES for sample in sealed(category, VERSIONED_SAMPLES, seed=0)]
+    told = [f"{sample.id} {sample.scorer} {sample.max_tokens}" for sample in drawn]
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:12]
 
 
 def _interleaved(category: str, count: int, *, side: Side, seed: int) -> list[Sample]:

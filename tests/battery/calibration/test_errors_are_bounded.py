@@ -2,12 +2,11 @@
 
 import random
 from collections import Counter
-from fractions import Fraction
 
 import pytest
 
-from cipher_nb.battery.bounds import betting_bound
-from cipher_nb.battery.evidence import lower_bound
+from cipher_nb.battery.evidence.betting import betting_bound
+from cipher_nb.battery.evidence.paired import Tally, lower_bound
 from cipher_nb.battery.gate import compare
 from tests.battery.makers import results
 
@@ -36,12 +35,12 @@ def test_the_bound_of_a_category_clears_a_true_drop_of_five_hundredths_in_at_mos
     seen = Counter(
         sum(1 << (12 * (d < 0)) for d in drawn(rng, n, changed=changed, delta=-0.05) if d) for _ in range(trials)
     )
-    wrong = sum(times for code, times in seen.items() if _bound(n, code % 4096, code >> 12) > -0.05)
+    wrong = sum(times for code, times in seen.items() if _bound(n, code % 4096, code >> 12) >= -0.05)
     assert wrong / trials <= allowed(trials)
 
 
 def _bound(n: int, gains: int, losses: int) -> float:
-    return lower_bound([Fraction(1)] * gains + [Fraction(-1)] * losses + [Fraction(0)] * (n - gains - losses))
+    return lower_bound(Tally.counted(n=n, gains=gains, losses=losses), level=BOUND)
 
 
 @pytest.mark.slow

@@ -1,0 +1,105 @@
+"""Functions of one list of numbers."""
+
+from __future__ import annotations
+
+from cipher_nb.battery.families.code.task import NONE, NUMBERS, SMALL, Task
+
+LIST_TASKS: tuple[Task, ...] = (
+    Task(
+        ("first", "Return the first item of {x}, or None if it is empty."),
+        ("opening", "Give what {x} begins with; None for an empty list."),
+        "{x}[0] if {x} else None",
+        "{x}[1] if {x} else None",
+        lambda x, k: next(iter(x), None),
+        NONE,
+    ),
+    Task(
+        ("length", "Return the number of items in {x}."),
+        ("how_many", "Count how many entries {x} has."),
+        "len({x})",
+        "len({x}) - 1",
+        lambda x, k: sum(1 for _ in x),
+        NONE,
+    ),
+    Task(
+        ("add_up", "Return the sum of {x}."),
+        ("together", "Add all numbers in {x}; an empty list gives 0."),
+        "sum({x})",
+        "max({x})",
+        lambda x, k: sum(item for item in x),
+        NONE,
+    ),
+    Task(
+        ("down", "Return {x} sorted from largest to smallest."),
+        ("ranked", "Sort {x}, highest number in front."),
+        "sorted({x}, reverse=True)",
+        "sorted({x})",
+        lambda x, k: sorted(x)[::-1],
+        NONE,
+    ),
+    Task(
+        ("biggest", "Return the largest of {x}, or {k} if it is empty."),
+        ("peak", "Find the maximum in {x}; for an empty list give {k}."),
+        "max({x}, default={k})",
+        "min({x}, default={k})",
+        lambda x, k: sorted(x)[-1] if x else k,
+        NUMBERS,
+    ),
+    Task(
+        ("over", "Return how many of {x} are greater than {k}."),
+        ("exceeding", "Count those numbers in {x} which lie above {k}."),
+        "sum({v} > {k} for {v} in {x})",
+        "sum({v} < {k} for {v} in {x})",
+        lambda x, k: len([item for item in x if item > k]),
+        NUMBERS,
+        extra=([31, 2],),
+    ),
+    Task(
+        ("evens", "Return the even numbers of {x} as a list."),
+        ("only_even", "Keep what is divisible by two from {x}, as a list in the same order."),
+        "[{v} for {v} in {x} if {v} % 2 == 0]",
+        "[{v} for {v} in {x} if {v} % 2 == 1]",
+        lambda x, k: [item for item in x if not item & 1],
+        NONE,
+    ),
+    Task(
+        ("multiplied", "Return a list with every number of {x} times {k}."),
+        ("grown", "Multiply each entry in {x} by {k}, giving a new list."),
+        "[{v} * {k} for {v} in {x}]",
+        "[{v} + {k} for {v} in {x}]",
+        lambda x, k: [k * item for item in x],
+        NUMBERS,
+    ),
+    Task(
+        ("unique", "Return the items of {x} without repeats, in their first order."),
+        ("distinct", "Drop duplicates from {x}; what stays keeps its place. Give a list."),
+        "list(dict.fromkeys({x}))",
+        "list({x})",
+        lambda x, k: [item for place, item in enumerate(x) if item not in x[:place]],
+        NONE,
+    ),
+    Task(
+        ("rotated", "Return {x} with its first item moved to the end."),
+        ("shifted", "Put the front entry of {x} behind all others, in a new list."),
+        "{x}[1:] + {x}[:1]",
+        "{x}[:1] + {x}[1:]",
+        lambda x, k: [*x[1:], *x[:1]],
+        NONE,
+    ),
+    Task(
+        ("running", "Return a list of running totals of {x}."),
+        ("cumulated", "For each place in {x}, give the sum so far, itself included, as a list."),
+        "[sum({x}[:{v} + 1]) for {v} in range(len({x}))]",
+        "[sum({x}[:{v}]) for {v} in range(len({x}))]",
+        lambda x, k: [sum(x[:end]) for end in range(1, len(x) + 1)],
+        NONE,
+    ),
+    Task(
+        ("chunks", "Return {x} cut into lists of {k} items; the last may be shorter."),
+        ("pages", "Split {x} up by {k} at a time: a list of lists, with a short rest allowed."),
+        "[{x}[{v}:{v} + {k}] for {v} in range(0, len({x}), {k})]",
+        "[{x}[{v}:{v} + {k}] for {v} in range(len({x}))]",
+        lambda x, k: [x[start : start + k] for start in range(len(x)) if start % k == 0],
+        SMALL,
+    ),
+)
