@@ -81,8 +81,8 @@ def compare(
 
 
 def answers(production: Results, candidate: Results, *, sizes: Mapping[str, int] | None = None) -> dict[str, Answers]:
-    """Return the differences of every category, in production's order."""
-    after = {row.sample: row for row in candidate.rows}
+    """Return the differences of every category, in production's order, where both sides have a score."""
+    after = {row.sample: row for row in candidate.rows if row.score is not None}
     found = {
         category: [_difference(row, after[row.sample]) for row in rows if row.sample in after]
         for category, rows in production.by_category().items()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cipher_nb.battery.evidence.course import Course, follow
+from cipher_nb.battery.evidence.course import Answers, Course, follow
 from cipher_nb.battery.evidence.looks import plan
 from cipher_nb.battery.gate import answers
 from cipher_nb.battery.results import Results, shared
@@ -55,9 +55,16 @@ class Comparison:
         sides = NOTHING, NOTHING
         while course.ask and time.monotonic() < deadline:
             wanted |= course.ask
-            sides = self._ask(wanted, number=len(course.taken) + 1, deadline=deadline)
-            course = follow(answers(*sides, sizes=self.asked.sizes), looks)
-        return Compared(*sides, spent=self._spent(sides[1], course, started), in_time=not course.ask)
+            sides, before = self._ask(wanted, number=len(course.taken) + 1, deadline=deadline), len(course.taken)
+            course = follow(self._answers(*sides), looks)
+            if len(course.taken) == before:  # some could not be scored, and would not be the next time either
+                break
+        in_time = not course.ask or time.monotonic() < deadline
+        return Compared(*sides, spent=self._spent(sides[1], course, started), in_time=in_time)
+
+    def _answers(self, production: Results, candidate: Results) -> dict[str, Answers]:
+        pinned = self.asked.pinned
+        return answers(production.without(pinned), candidate.without(pinned), sizes=self.asked.sizes)
 
     def _ask(self, wanted: Mapping[str, int], *, number: int, deadline: float) -> tuple[Results, Results]:
         samples = [*self.asked.first(wanted), *self.asked.must_pass]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cipher_nb.battery.gate import MAX_DROP, compare
+from cipher_nb.battery.gate import MAX_DROP, answers, compare
 from cipher_nb.battery.results import Results, Row, read_results
 from tests.battery.makers import header, ones, results
 
@@ -62,6 +62,15 @@ def test_unscored_samples_could_not_run_and_say_why():
     report = compare(results({"a": [1.0, 1.0]}), Results(None, rows))
     assert report.verdict == "COULD_NOT_RUN"
     assert report.reason == "1 of 2 samples of candidate are unscored (timed out)"
+
+
+def test_a_sample_without_a_score_on_one_side_is_no_difference():
+    before = results({"a": [1.0, 0.0, 1.0]})
+    after = Results(
+        None, (Row("a-0", "a", "f", None, ""), Row("a-1", "a", "f", 1.0, ""), Row("a-2", "a", "f", 0.0, ""))
+    )
+    assert answers(before, after)["a"].differences == [1, -1]
+    assert answers(before, after, sizes={"a": 8, "b": 8})["b"].answered == 0
 
 
 def test_other_samples_could_not_run():

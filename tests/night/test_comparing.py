@@ -24,7 +24,7 @@ RANDOM = "ffff00000001"
 
 def workspace(folder: Path, *, minutes: float) -> Workspace:
     ws = Workspace.init(folder / "ws")
-    settings = f'categories = ["keybindings"]\nper_category = 64\nminutes = {minutes}\n'
+    settings = f'categories = ["settings"]\nper_category = 64\nminutes = {minutes}\n'
     ws.paths.config.write_text(f"[battery]\n{settings}")
     adapter = write_adapter(folder / "random.gguf", name=RANDOM, seed=1)
     ws.registry.add(RANDOM, adapter, manifest={})
