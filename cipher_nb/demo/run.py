@@ -27,9 +27,11 @@ CONFIG = """\
 [sandbox]
 checks = ["python -m pytest -q"]
 [battery]
-# four of the nineteen categories, to be done in minutes
+# four of the nineteen categories and fewer practice pairs, to be done in minutes
 categories = ["command registry", "keybindings", "settings", "agent tools"]
 per_category = 64
+max_practice_pairs = 80
+practice_pairs = 64
 """
 
 Say = Callable[[str], None]

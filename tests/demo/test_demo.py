@@ -24,7 +24,6 @@ from cipher_nb.workspace import Workspace
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 
 SMALL = """
-practice_pairs = 16
 fail_below = 1.0
 [training]
 epochs = 1
@@ -35,7 +34,8 @@ epochs = 1
 def ws(embedded_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
     """The week as it was lived, with a battery and a training small enough for a test."""
     ws = live_week(tmp_path_factory.mktemp("demo") / "shelf", say=print)
-    ws.paths.config.write_text(ws.paths.config.read_text().replace("per_category = 64", "per_category = 8") + SMALL)
+    text = ws.paths.config.read_text().replace("per_category = 64", "per_category = 8")
+    ws.paths.config.write_text(text.replace("\npractice_pairs = 64", "\npractice_pairs = 16") + SMALL)
     ws = Workspace.open(ws.paths.root)
     yield ws
     running = daemon.find(ws.paths.engine)
