@@ -103,27 +103,18 @@ class Client:
 
     def next_token_logprobs(self, messages: Sequence[Message], *, top: int = 64) -> dict[str, float]:
         """Return the `top` likeliest first tokens of the answer with their natural-log probabilities."""
-        body = {
-            "prompt": self.templates.prompt(messages),
-            "n_predict": 1,
-            "n_probs": top,
-            "post_sampling_probs": False,
-            **_sampling(0.0, 0),
-        }
-        answer = self._post("/completion", body)
-        try:
-            tokens = answer["completion_probabilities"][0]["top_logprobs"]
-            return {token["token"]: float(token["logprob"]) for token in tokens}
-        except (KeyError, IndexError, TypeError) as error:
-            raise EngineError(f"{self.url} answered without probabilities: {str(answer)[:200]}") from error
+        found = self._likeliest(self.templates.prompt(messages), top)
+        return {token["token"]: float(token["logprob"]) for token in found}
 
     def token_logprobs(self, prompt: Sequence[int], *, top: int = 64) -> dict[int, float]:
         """Return the `top` likeliest tokens after the tokens `prompt` with their natural-log probabilities."""
-        body = {"prompt": list(prompt), "n_predict": 1, "n_probs": top, "post_sampling_probs": False}
-        answer = self._post("/completion", {**body, **_sampling(0.0, 0)})
+        return {int(token["id"]): float(token["logprob"]) for token in self._likeliest(list(prompt), top)}
+
+    def _likeliest(self, prompt: str | list[int], top: int) -> list[dict[str, Any]]:
+        body = {"prompt": prompt, "n_predict": 1, "n_probs": top, "post_sampling_probs": False, **_sampling(0.0, 0)}
+        answer = self._post("/completion", body)
         try:
-            tokens = answer["completion_probabilities"][0]["top_logprobs"]
-            return {int(token["id"]): float(token["logprob"]) for token in tokens}
+            return list(answer["completion_probabilities"][0]["top_logprobs"])
         except (KeyError, IndexError, TypeError) as error:
             raise EngineError(f"{self.url} answered without probabilities: {str(answer)[:200]}") from error
 

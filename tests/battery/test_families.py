@@ -13,6 +13,8 @@ from cipher_nb.battery.samples import Sample, Side
 from cipher_nb.battery.scorers import choose, score
 from cipher_nb.errors import BatteryError
 
+pytestmark = pytest.mark.slow
+
 EACH_SIDE = 300
 SIDES = ("sealed", "practice")
 EVERY_FAMILY = [(category, family.name) for category, families in FAMILIES.items() for family in families]
