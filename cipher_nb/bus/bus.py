@@ -115,8 +115,10 @@ class Bus:
     def follow(
         self, *, type: str | Collection[str] | None = None, until: Callable[[], bool] = lambda: False
     ) -> Iterator[Event]:
-        """Yield events as they come, from now on, looking four times a second; ends when `until` says so."""
-        query, tail = Query.of(type), self.tail()
+        """Yield events as they come, from this call on, looking four times a second; ends when `until` says so."""
+        return self._coming(Query.of(type), self.tail(), until)
+
+    def _coming(self, query: Query, tail: Tail, until: Callable[[], bool]) -> Iterator[Event]:
         newest, cursor = next(tail.events, None), tail.cursor
         while not until():
             added = self.read_from(cursor)

@@ -39,10 +39,13 @@ def state(
     """Show the newest events of the state bus."""
     if follow and out.as_json:
         raise ConfigError("--follow never ends, and --json is one document; leave one of them out")
+    # from before the newest are read, so that none falls in between
+    coming = ws.bus.follow(type=kinds or None) if follow else iter(())
     events = ws.bus.read_state(type=kinds or None, since=_moment(ws, since), until=_moment(ws, until), **only)
     out.result([event.to_json() for event in events], table([_row(event) for event in events], empty=_none_found(ws)))
-    if follow:
-        for event in ws.bus.follow(type=kinds or None):
+    shown = {event.id for event in events if event.id}
+    for event in coming:
+        if event.id not in shown:
             click.echo("  ".join(_row(event)))
 
 

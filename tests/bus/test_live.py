@@ -47,6 +47,13 @@ def test_who_follows_sees_what_comes_and_nothing_from_before(bus):
     assert seen == [1, 2]
 
 
+def test_what_comes_between_the_call_and_the_first_look_is_seen(bus):
+    bus.append("note", number=1)
+    coming = bus.follow()
+    bus.append("note", number=2)
+    assert next(coming).fields["number"] == 2
+
+
 def test_who_follows_one_type_sees_no_other(bus):
     seen, wait = follow(bus, 1, type="b")
     bus.append("a", number=1)
