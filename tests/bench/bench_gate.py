@@ -72,12 +72,13 @@ def trained(ws: Workspace, category: str, *, count: int = 96) -> str:
 
 
 def damaged(ws: Workspace, adapter: str, *, noise: float) -> str:
-    """Add normal noise of `noise` times each tensor's own spread to an adapter's weights, in place of its file."""
+    """Take in a copy of an adapter with normal noise, of `noise` times each tensor's own spread, on its weights."""
     import numpy as np
     from gguf import GGUFReader
 
-    name = f"{adapter[:8]}bad0"
+    name = f"{adapter[:8]}{round(1000 * noise):04d}"
     path = ws.registry.add(name, ws.registry.path(adapter), manifest={})
+    path.write_bytes(path.read_bytes().replace(adapter.encode(), name.encode(), 1))  # the server says it by this name
     random = np.random.default_rng(1)
     for tensor in GGUFReader(path, "r+").tensors:
         spread = float(np.std(tensor.data)) or 1.0
