@@ -88,20 +88,34 @@ class SandboxSettings:
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """QLoRA as the SOP sets it. `load_in_4bit` "auto" means NF4 for bases over a billion parameters."""
+    """QLoRA as the SOP sets it.
+
+    `targets` are the linear layers that get an adapter, by their names in transformers (such as "q_proj"); empty means
+    all but the output's. `micro_batch_tokens` is what one forward pass takes at the most, `max_memory_gb` what training
+    may take at the most; 0 means what the machine has free. `load_in_4bit` "auto" means NF4 for bases over a billion
+    parameters. `replay_file` (JSONL) stands in for the base's own answers. `rejections` "kto" also learns from what the
+    operator rejected. `convert_script` is a llama.cpp convert_lora_to_gguf.py that exports instead of our exporter.
+    """
 
     rank: int = 8
     alpha: int = 16
+    targets: tuple[str, ...] = ()
     lr: float = 5e-4
     epochs: int = 2
     batch_size: int = 8
+    schedule: Literal["linear", "cosine", "constant"] = "linear"
     warmup_share: float = 0.1
     max_grad_norm: float = 1.0
     max_tokens: int = 1024
+    micro_batch_tokens: int = 1024
+    max_memory_gb: float = 0.0
     seed: int = 0
     load_in_4bit: Literal["auto", "yes", "no"] = "auto"
     replay_share: float = 0.3
+    replay_file: str = ""
+    rejections: Literal["ignore", "kto"] = "ignore"
     base: str = ""
+    convert_script: str = ""
 
 
 @dataclass(frozen=True)
@@ -190,14 +204,25 @@ TEMPLATE = """\
 # keep_mb = 2048                 # and how much of them
 
 [training]
-# rank = 8
-# alpha = 16
-# lr = 5e-4
+# rank = 8                       # of the adapter's two matrices
+# alpha = 16                     # the adapter counts alpha / rank times
+# targets = []                   # linear layers with an adapter, e.g. ["q_proj", "v_proj"]; empty: all but the output
+# lr = 5e-4                      # the highest learning rate
 # epochs = 2
-# batch_size = 8
-# replay_share = 0.3             # of the final dataset
+# batch_size = 8                 # pairs per step
+# schedule = "linear"            # after the warm-up: "linear" or "cosine" down to zero, or "constant"
+# warmup_share = 0.1             # of the steps, while the rate rises
+# max_grad_norm = 1.0            # longer gradients are clipped
+# max_tokens = 1024              # a pair that is longer is left out
+# micro_batch_tokens = 1024      # what one forward pass takes at the most
+# max_memory_gb = 0.0            # what training may take at the most; 0: what the machine has free
+# seed = 0
 # load_in_4bit = "auto"          # "auto": NF4 for bases over a billion parameters, else the served weights
+# replay_share = 0.3             # of the final dataset
+# replay_file = ""               # JSONL of messages that stands in for the base's own answers
+# rejections = "ignore"          # "kto": also learn from what the operator rejected
 # base = ""                      # a transformers checkpoint to train on, instead of the served GGUF dequantised
+# convert_script = ""            # a llama.cpp convert_lora_to_gguf.py that exports instead of our exporter
 
 [battery]
 # categories = []                # which ones the gate asks; empty: all
@@ -230,7 +255,27 @@ def load_config(path: Path) -> Config:
         raise ConfigError(f"{path} is not valid TOML: {error}") from error
     sections = get_type_hints(Config)
     _refuse_unknown(tables, sections, where="", path=path)
-    return Config(**{name: _section(name, sections[name], table, path) for name, table in tables.items()})
+    config = Config(**{name: _section(name, sections[name], table, path) for name, table in tables.items()})
+    problem = training_problem(config.training)
+    if problem:
+        raise ConfigError(f"{problem} ({path})")
+    return config
+
+
+def training_problem(settings: TrainingSettings) -> str:
+    """Return what in `settings` nothing can be trained with, as one line, or "" where all is well."""
+    for name in ("rank", "alpha", "epochs", "batch_size", "max_tokens", "micro_batch_tokens"):
+        if getattr(settings, name) < 1:
+            return f"[training] {name} = {getattr(settings, name)} must be at least 1"
+    for name in ("lr", "max_grad_norm"):
+        if not 0 < getattr(settings, name) < math.inf:
+            default = getattr(TrainingSettings, name)
+            return f"[training] {name} = {getattr(settings, name)} must be above 0; the default is {default}"
+    if not 0 <= settings.warmup_share <= 1:
+        return f"[training] warmup_share = {settings.warmup_share} must be from 0 to 1"
+    if not 0 <= settings.replay_share < 1:
+        return f"[training] replay_share = {settings.replay_share} must be at least 0 and below 1"
+    return ""
 
 
 def _section(name: str, kind: type, table: object, path: Path) -> Any:

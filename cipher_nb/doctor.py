@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from cipher_nb.engine import daemon
+from cipher_nb.engine.swap import BASE
+from cipher_nb.erasure import NOTE
 from cipher_nb.errors import CipherError
 from cipher_nb.paths import user_cache
 from cipher_nb.sandbox.checks import isolation
@@ -116,13 +118,28 @@ def _workspace(ws: Workspace) -> Iterator[Finding]:
     events = sum(1 for _ in ws.bus.tail().events)
     skipped = f", {ws.bus.skipped} unreadable lines passed over" if ws.bus.skipped else ""
     yield Finding("bus", "note" if skipped else "good", f"{events} events{skipped}")
-    yield Finding("production", "good", ws.registry.state().production)
+    yield _production(ws)
+    if (ws.paths.aide / NOTE).exists():
+        yield Finding("purge", "bad", "one runs, or was cut short and left some of it", "ask for the same purge again")
     changelog = ws.changelog()
     if changelog and changelog.status == "pending":
         stale = changelog.stale(ws.clock())
         text = f"{changelog.ref} waits for your decision{' (stale)' * stale}"
         yield Finding("changelog", "note", text, f"cipher-nb review {changelog.id}")
     yield Finding("schedule", "note", f"to run nightly, add to your crontab: {_crontab(ws)}")
+
+
+def _production(ws: Workspace) -> Finding:
+    try:
+        state = ws.registry.state()
+        if state.production != BASE:
+            ws.registry.verify(state.production)
+    except CipherError as error:
+        return Finding("production", "bad", str(error))
+    if state.production in state.marked:
+        text = f"{state.production}, {state.why_marked(state.production)}"
+        return Finding("production", "bad", text, "cipher-nb rollback")
+    return Finding("production", "good", state.production)
 
 
 def _model(ws: Workspace) -> Finding:

@@ -8,6 +8,9 @@
     │   └── ModelFetchError    the model could not be fetched
     ├── EngineError            the model server gave no answer
     │   ├── EngineStartError   it did not start
+    │   │   └── BrokenProductionError   for the adapter in production cannot be loaded
+    │   ├── EngineTimeoutError      it took too long
+    │   ├── NotOfferedError    it has no such endpoint
     │   └── SwapError          it does not serve what it was told to serve
     ├── SandboxError           a proposal could not be tried
     │   ├── ProposalError      the proposal is not one (bad JSON, bad edit, no match)
@@ -20,6 +23,7 @@
     ├── NightError             the night could not run
     │   ├── NightBusyError     another night holds the lock
     │   └── NightStoppedError  the operator came back; the next night goes on from here
+    ├── RegistryError          the registry or an adapter's files are damaged, or could not be written
     └── DecisionError          apply, skip or rollback names something that is not pending
 
 A negative outcome (checks failed, the gate says no, not idle) is a value, never one of these.
@@ -70,6 +74,18 @@ class EngineStartError(EngineError):
     """The model server did not start; the text ends with the cause from its log."""
 
 
+class BrokenProductionError(EngineStartError):
+    """The adapter in production cannot be loaded, so nothing may be served until the operator rolls it back."""
+
+
+class EngineTimeoutError(EngineError):
+    """The model server did not answer in the time it was given."""
+
+
+class NotOfferedError(EngineError):
+    """The model server lacks the endpoint, or was started without what it needs."""
+
+
 class SwapError(EngineError):
     """The server does not serve the adapter it was told to serve."""
 
@@ -116,6 +132,10 @@ class NightBusyError(NightError):
 
 class NightStoppedError(NightError):
     """The operator came back during a night; finished stages are kept and the next night goes on from there."""
+
+
+class RegistryError(CipherError):
+    """The registry of adapters, or the files of one, are not as they were written, or could not be written."""
 
 
 class DecisionError(CipherError):

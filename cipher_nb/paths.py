@@ -75,6 +75,10 @@ class Paths:
         return self.aide / "artifacts" / "nights"
 
     @property
+    def trials(self) -> Path:
+        return self.aide / "artifacts" / "trials"
+
+    @property
     def changelog(self) -> Path:
         return self.aide / "changelog.json"
 

@@ -13,6 +13,7 @@ from typing import Any
 from cipher_nb.adapters import changelog as changelogs
 from cipher_nb.adapters.changelog import Changelog
 from cipher_nb.adapters.decisions import Action, Decision, Desk
+from cipher_nb.adapters.lineage import Adapter, lineage
 from cipher_nb.adapters.registry import Registry
 from cipher_nb.adapters.serving import connect
 from cipher_nb.battery.gate import GateReport
@@ -20,7 +21,6 @@ from cipher_nb.battery.results import Results
 from cipher_nb.bus import Bus, Unwanted
 from cipher_nb.chat import Answer, ask
 from cipher_nb.config import TEMPLATE, Config, load_config
-from cipher_nb.engine import swap
 from cipher_nb.engine.client import Client
 from cipher_nb.engine.models import find_model
 from cipher_nb.erasure import Erased, erase
@@ -83,7 +83,7 @@ class Workspace:
 
     @cached_property
     def registry(self) -> Registry:
-        return Registry(self.paths.adapters)
+        return Registry(self.paths.adapters, clock=self.clock)
 
     @cached_property
     def tasks(self) -> Tasks:
@@ -132,7 +132,7 @@ class Workspace:
                 transcripts=self.transcripts,
                 task=task,
                 model_name=self.config.model.name,
-                adapter=swap.served(client),
+                adapter=client.adapter,
                 clock=self.clock,
                 on_text=on_text,
             )
@@ -155,7 +155,7 @@ class Workspace:
                 checks=checks,
                 files=files,
                 model_name=self.config.model.name,
-                adapter=swap.served(client),
+                adapter=client.adapter,
                 task=task,
                 on_progress=on_progress,
             )
@@ -180,6 +180,10 @@ class Workspace:
             clock=self.clock,
         )
 
+    def lineage(self) -> list[Adapter]:
+        """Return where every adapter comes from and what it takes up on the disk, newest first."""
+        return lineage(self.registry, nights=self.paths.nights)
+
     def changelog(self) -> Changelog | None:
         """Return the newest changelog, answered or not, or None."""
         return changelogs.latest(self.paths.changelog)
@@ -194,7 +198,7 @@ class Workspace:
 
     def _connect(self) -> Client:
         model = None if self.config.engine.url else self.model()
-        return connect(self.paths, self.config, self.registry, model=model)
+        return connect(self.paths, self.config, self.registry, model=model, bus=self.bus)
 
     def night(self, run_id: str = "", *, stop_when_active: bool = False) -> Night:
         """Return the night `run_id`; "" takes up the one that died or was stopped, else begins a new one."""

@@ -16,7 +16,7 @@ class ScriptedServer(ThreadingHTTPServer):
     `before_piece` is called with the number of each piece before it is sent; `raw` is sent as the body of a stream as
     it stands, `whole` says whether its end is told. Chats that are not streamed get `answers` in turn where there are
     any, the last one again and again; `before_answer` is called with the number of each, from 1. `asked` holds the
-    bodies of all chats; `hung_up` is set when a client left in the middle.
+    bodies of all chats, `adapters` are the rows it says it holds; `hung_up` is set when a client left in the middle.
     """
 
     daemon_threads = True
@@ -31,6 +31,7 @@ class ScriptedServer(ThreadingHTTPServer):
         self.raw: Sequence[bytes] = ()
         self.whole = True
         self.status = 200
+        self.adapters: Sequence[dict[str, Any]] = ()
         self.asked: list[dict[str, Any]] = []
         self.hung_up = threading.Event()
 
@@ -58,7 +59,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: ScriptedServer
 
     def do_GET(self) -> None:
-        self._json(200, [] if self.path == "/lora-adapters" else {"status": "ok"})
+        self._json(200, list(self.server.adapters) if self.path == "/lora-adapters" else {"status": "ok"})
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

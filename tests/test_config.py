@@ -1,6 +1,7 @@
 """cipher.toml: what it may say, and how it says no."""
 
 import re
+import tomllib
 
 import pytest
 
@@ -34,8 +35,9 @@ def test_the_template_changes_nothing(tmp_path):
 
 def test_every_key_commented_out_in_the_template_is_the_real_default(tmp_path):
     uncommented, count = re.subn(r"(?m)^# (?=\w+ = )", "", TEMPLATE)
-    assert count == 48
+    assert count == 59
     assert load(tmp_path, uncommented) == Config()
+    assert set(tomllib.loads(uncommented)["training"]) == set(settings_as_json(Config().training))
 
 
 def test_given_keys_are_kept_and_the_others_stay(tmp_path):
@@ -75,6 +77,31 @@ def test_given_keys_are_kept_and_the_others_stay(tmp_path):
 )
 def test_a_wrong_setting_is_named_with_its_value_and_the_way_out(tmp_path, text, message):
     assert refusal(tmp_path, text) == message
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("rank = 0", "rank = 0 must be at least 1"),
+        ("alpha = 0", "alpha = 0 must be at least 1"),
+        ("epochs = 0", "epochs = 0 must be at least 1"),
+        ("batch_size = 0", "batch_size = 0 must be at least 1"),
+        ("max_tokens = 0", "max_tokens = 0 must be at least 1"),
+        ("micro_batch_tokens = 0", "micro_batch_tokens = 0 must be at least 1"),
+        ("lr = 0", "lr = 0.0 must be above 0; the default is 0.0005"),
+        ("max_grad_norm = 0.0", "max_grad_norm = 0.0 must be above 0; the default is 1.0"),
+        ("warmup_share = 1.5", "warmup_share = 1.5 must be from 0 to 1"),
+        ("replay_share = 1.0", "replay_share = 1.0 must be at least 0 and below 1"),
+        ('schedule = "step"', "schedule = 'step' must be one of 'linear', 'cosine', 'constant'"),
+        ('rejections = "dpo"', "rejections = 'dpo' must be one of 'ignore', 'kto'"),
+        ('targets = "q_proj"', "targets = 'q_proj' must be a list of texts"),
+        ("learning_rate = 1e-4", "learning_rate is unknown; known: rank, alpha, targets, lr, epochs"),
+    ],
+)
+def test_training_refuses_what_nothing_can_be_trained_with(tmp_path, setting, message):
+    found = refusal(tmp_path, f"[training]\n{setting}")
+    assert found.startswith(f"[training] {message}")
+    assert found.endswith(" (DIR/cipher.toml)")
 
 
 def test_broken_toml_is_one_line_that_names_the_file(tmp_path):

@@ -15,7 +15,7 @@ from cipher_nb.paths import Paths
 from cipher_nb.sandbox.proposal.edits import PROPOSAL_SCHEMA, parse_proposal
 from cipher_nb.tasks import Tasks
 from cipher_nb.testing import ScriptedModel
-from cipher_nb.training.pairs import collect
+from cipher_nb.training.data.pairs import collect
 from cipher_nb.transcripts import Transcripts
 from tests.sandbox.conftest import BROKEN, git, make_project
 

@@ -10,20 +10,32 @@ import click
 from cipher_nb.cli.output import Output, on_workspace, table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from cipher_nb.adapters.decisions import Decision
+    from cipher_nb.adapters.lineage import Adapter
     from cipher_nb.workspace import Workspace
 
 
 @click.command()
 @on_workspace
 def adapters(*, ws: Workspace, out: Output) -> None:
-    """Show which adapter is production, which is staged, and what was archived and why."""
-    state = ws.registry.state()
+    """Show which adapter is production, which is staged, and where every adapter comes from."""
+    state, rows = ws.registry.state(), ws.lineage()
     archived = [{"adapter": name, "reason": reason} for name, reason in state.archived.items()]
-    data = {"production": state.production, "previous": state.previous, "staged": state.staged or None}
-    rows = [("production", state.production), ("previous", state.previous), ("staged", state.staged or "none")]
-    rows += [("archived", f"{row['adapter']}  {row['reason']}") for row in archived]
-    out.result({**data, "archived": archived}, table(list(rows), empty=""))
+    archived_bytes = sum(row.bytes for row in rows if row.role == "archived")
+    data = {
+        "production": state.production,
+        "previous": state.previous,
+        "staged": state.staged or None,
+        "archived": archived,
+        "adapters": [row.to_json() for row in rows],
+        "archived_bytes": archived_bytes,
+    }
+    roles = [("production", state.production, state.warning(state.production))]
+    roles += [("previous", state.previous, ""), ("staged", state.staged or "none", state.warning(state.staged))]
+    size = f"archived adapters take {_megabytes(archived_bytes)} in {ws.registry.folder}"
+    out.result(data, "\n".join((table(list(roles), empty=""), *_lineage(rows), *[size] * bool(archived_bytes))))
 
 
 @click.command()
@@ -40,7 +52,9 @@ def changelog(*, ws: Workspace, out: Output) -> None:
     head = f"{found.ref}  {found.status}{' (stale)' * stale}, {hours:.0f} h old, gate: {found.verdict}"
     text = f"{head}\n\n{found.text()}"
     if found.status == "pending":
-        text += f"\n\ncipher-nb apply {found.ref}\ncipher-nb review {found.id}\ncipher-nb skip {found.ref}"
+        marked = ws.registry.state().why_marked(found.adapter)
+        first = f"not to be applied, since {marked}" if marked else f"cipher-nb apply {found.ref}"
+        text += f"\n\n{first}\ncipher-nb review {found.id}\ncipher-nb skip {found.ref}"
     out.result(found.to_json_at(now), text)
 
 
@@ -67,7 +81,7 @@ def skip(*, ws: Workspace, out: Output, ref: str) -> None:
 @click.command()
 @on_workspace
 def rollback(*, ws: Workspace, out: Output) -> None:
-    """Serve what was production before."""
+    """Serve what was production before; one that saw purged events makes way for none that did too."""
     _print(out, ws.decide("rollback", by="cli"))
 
 
@@ -100,6 +114,32 @@ def _print(out: Output, decision: Decision) -> None:
     out.result(asdict(decision), decision.message)
     if decision.status in ("confirm", "reverted"):
         out.no()
+
+
+def _lineage(rows: list[Adapter]) -> Iterator[str]:
+    """Yield a table of the adapters, and under each what does not fit into columns."""
+    if not rows:
+        return
+    heads = ("adapter", "role", "made", "base", "loss", "gate", "size")
+    head, *lines = table([heads, *[_columns(row) for row in rows]], empty="").splitlines()
+    yield f"\n{head}"
+    for row, line in zip(rows, lines, strict=True):
+        yield line
+        night = f"night {row.night}" if row.night else ""
+        marked = row.marked.in_words() if row.marked else ""
+        pairs = ", ".join(f"{count} {kind}" for kind, count in row.pairs.items())
+        yield "  " + "; ".join(filter(None, (night, f"pairs: {pairs}", row.reason, marked, row.problem)))
+
+
+def _columns(row: Adapter) -> tuple[str, ...]:
+    delta = "" if row.composite_delta is None else f" {row.composite_delta:+.2f}"
+    loss = "" if row.loss is None else f"{row.loss:.3f}"
+    made = row.made[:16].replace("T", " ")
+    return row.adapter, row.role, made, row.base, loss, f"{row.verdict}{delta}", _megabytes(row.bytes)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB"
 
 
 def _rounded(row: tuple[object, ...]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import click
 from cipher_nb.cli.output import Output, on_workspace, plain, table
 
 if TYPE_CHECKING:
+    from cipher_nb.engine.client import Client
     from cipher_nb.workspace import Workspace
 
 
@@ -104,9 +105,7 @@ def engine_start(*, ws: Workspace, out: Output) -> None:
     """Start it, unless it runs, on what production is."""
     with ws.engine() as client:
         adapters = [asdict(adapter) for adapter in client.adapters()]
-        out.result(
-            {"url": client.url, "adapters": adapters}, f"serving {ws.registry.state().production} at {client.url}"
-        )
+        out.result({"url": client.url, "adapters": adapters}, f"serving {client.adapter} at {client.url}")
 
 
 @engine.command("stop")
@@ -124,21 +123,34 @@ def engine_stop(*, ws: Workspace, out: Output) -> None:
 @engine.command("status")
 @on_workspace
 def engine_status(*, ws: Workspace, out: Output) -> None:
-    """Say whether it runs and what it serves."""
-    from cipher_nb.engine import daemon, swap
+    """Say whether it runs, what it serves, which files it did not load, and what of a swap nobody can prove there."""
+    from cipher_nb.engine import daemon
 
+    if ws.config.engine.url:
+        with ws.engine() as client:
+            out.result(*_status(ws, client, "your own server"))
+        return
     running = daemon.find(ws.paths.engine)
     if not running:
         out.result({"running": False}, "not running; start it with: cipher-nb engine start")
         out.no()
     with running.client(ws.config.engine) as client:
-        adapters = client.adapters()
-        served = swap.served(client)
-    data = {"running": True, "url": running.url, "pid": running.pid, "serves": served}
-    data["adapters"] = [asdict(adapter) for adapter in adapters]
+        data, text = _status(ws, client, f"process {running.pid}")
+    refused = "".join(f"\nnot loaded: {path} ({reason})" for path, reason in running.refused.items())
+    out.result({**data, "pid": running.pid, "refused": running.refused}, text + refused)
+
+
+def _status(ws: Workspace, client: Client, what: str) -> tuple[dict[str, object], str]:
+    from cipher_nb.engine import swap
+
+    adapters, served, unproved = client.adapters(), swap.served(client), swap.limits(client)
+    warning = ws.registry.state().warning(served)
     rows = [(adapter.name, f"scale {adapter.scale:g}") for adapter in adapters]
-    text = f"serving {served} at {running.url} (process {running.pid})\n" + table(rows, empty="no adapters loaded")
-    out.result(data, text)
+    lines = [f"serving {served} at {client.url} ({what})", table(rows, empty="no adapters loaded")]
+    lines += [f"{served}: {warning}"] if warning else []
+    lines += [f"not to be proved here: {each}" for each in unproved]
+    data = {"running": True, "url": client.url, "serves": served, "warning": warning, "unproved": unproved}
+    return {**data, "adapters": [asdict(adapter) for adapter in adapters]}, "\n".join(lines)
 
 
 @engine.command("logs")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from html import escape
 
 from cipher_nb.adapters.changelog import Changelog
@@ -21,12 +22,16 @@ _FRAME = "width:100%;height:75vh;border:1px solid var(--jp-border-color2,#8886);
 
 @dataclass(frozen=True)
 class Situation:
-    """What is served, what is staged, and the newest changelog, which may be answered already."""
+    """What is served, what is staged, and the newest changelog, which may be answered already.
+
+    `warnings` say why production or what is staged should not be served, by role.
+    """
 
     production: str
     staged: str
     changelog: Changelog | None
     stale: bool = False
+    warnings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def pending(self) -> Changelog | None:
@@ -38,7 +43,8 @@ def situation(ws: Workspace) -> Situation:
     """Return how things stand, read from disk now."""
     state, changelog = ws.registry.state(), ws.changelog()
     stale = changelog is not None and changelog.stale(ws.clock())
-    return Situation(state.production, state.staged, changelog, stale)
+    warnings = {"production": state.warning(state.production), "staged": state.warning(state.staged)}
+    return Situation(state.production, state.staged, changelog, stale, warnings)
 
 
 def state_html(now: Situation) -> str:
@@ -46,12 +52,16 @@ def state_html(now: Situation) -> str:
     badge = f'<strong style="{_BADGE}">stale</strong>' if now.stale else ""
     changelog = f"{escape(now.changelog.ref)} ({escape(now.changelog.status)})" if now.changelog else "none yet"
     rows = (
-        ("Production", escape(now.production)),
-        ("Staged", escape(now.staged or "nothing")),
+        ("Production", escape(now.production) + _warning_html(now.warnings.get("production", ""))),
+        ("Staged", escape(now.staged or "nothing") + _warning_html(now.warnings.get("staged", ""))),
         ("Changelog", changelog + badge),
     )
     cells = "".join(f'<tr><th scope="row" style="{_NAME}">{name}</th><td>{value}</td></tr>' for name, value in rows)
     return f'<table style="{_TABLE}">{cells}</table>{_changelog_html(now)}'
+
+
+def _warning_html(warning: str) -> str:
+    return f'<strong style="{_BADGE}">marked</strong> {escape(warning)}' if warning else ""
 
 
 def _changelog_html(now: Situation) -> str:

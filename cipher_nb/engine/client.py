@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import PurePath
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from cipher_nb.engine.stream import read_answer
 from cipher_nb.engine.templates import Templates
-from cipher_nb.errors import EngineError
+from cipher_nb.errors import EngineError, EngineTimeoutError, NotOfferedError
 from cipher_nb.model import Message, OnText, Reply
 
 if TYPE_CHECKING:
@@ -27,18 +28,32 @@ class LoadedAdapter:
     name: str
 
 
+@dataclass(frozen=True)
+class Slot:
+    """One of the requests a server answers at once. `task` is the server's number of the one it is on, or was on."""
+
+    number: int
+    busy: bool
+    task: int
+
+
 class Client:
     """A `Model` behind a llama.cpp server. Thread-safe; close it, or use it in a `with` block.
 
-    Every method raises EngineError when the server does not answer or answers with an error.
+    Without `trust_caches` no question builds on what the server computed for an earlier one: where others use it too,
+    its caches may be another adapter's. Every method raises EngineError when the server does not answer or answers
+    with an error: EngineTimeoutError where it took too long, NotOfferedError where it has no such endpoint.
     """
 
-    def __init__(self, url: str, *, api_key: str = "", timeout_s: float = 300.0) -> None:
+    def __init__(self, url: str, *, api_key: str = "", timeout_s: float = 300.0, trust_caches: bool = True) -> None:
         import httpx  # 60 ms, which commands that ask no engine need not spend
 
         self.url = url.rstrip("/")
         self.templates = Templates(self.render)
         self.api_key = api_key
+        self.trust_caches = trust_caches
+        self.adapter = ""
+        self.pinned: Mapping[str, Any] = {}
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         limits = httpx.Limits(max_connections=None, keepalive_expiry=60.0)
         self._http = httpx.Client(
@@ -79,6 +94,7 @@ class Client:
             "messages": [dict(message) for message in messages],
             "max_tokens": max_tokens,
             **_sampling(temperature, seed),
+            **self.pinned,
         }
         if schema is not None:
             body["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": dict(schema)}}
@@ -98,7 +114,7 @@ class Client:
 
     def complete(self, prompt: str, *, max_tokens: int = 64, temperature: float = 0.0, seed: int = 0) -> str:
         """Return the raw continuation of `prompt`; no chat template is put around it."""
-        body = {"prompt": prompt, "n_predict": max_tokens, **_sampling(temperature, seed)}
+        body = {"prompt": prompt, "n_predict": max_tokens, **_sampling(temperature, seed), **self.pinned}
         return str(self._post("/completion", body)["content"])
 
     def next_token_logprobs(self, messages: Sequence[Message], *, top: int = 64) -> dict[str, float]:
@@ -111,7 +127,8 @@ class Client:
         return {int(token["id"]): float(token["logprob"]) for token in self._likeliest(list(prompt), top)}
 
     def _likeliest(self, prompt: str | list[int], top: int) -> list[dict[str, Any]]:
-        body = {"prompt": prompt, "n_predict": 1, "n_probs": top, "post_sampling_probs": False, **_sampling(0.0, 0)}
+        body: dict[str, Any] = {"prompt": prompt, "n_predict": 1, "n_probs": top, "post_sampling_probs": False}
+        body |= {**_sampling(0.0, 0), **self.pinned}
         answer = self._post("/completion", body)
         try:
             return list(answer["completion_probabilities"][0]["top_logprobs"])
@@ -131,9 +148,7 @@ class Client:
         """Return what the server itself says it holds, by its own numbering."""
         rows = self._call("GET", "/lora-adapters")
         return [
-            LoadedAdapter(
-                number=int(row["id"]), path=row["path"], scale=float(row["scale"]), name=row.get("task_name", "")
-            )
+            LoadedAdapter(number=int(row["id"]), path=row["path"], scale=float(row["scale"]), name=_name(row))
             for row in rows
         ]
 
@@ -141,11 +156,30 @@ class Client:
         """Set adapter scales by number. The server zeroes what is not named and ignores unknown numbers: read back."""
         self._post("/lora-adapters", [{"id": number, "scale": scale} for number, scale in scales.items()])
 
+    def pin(self, adapter: str, scales: Mapping[int, float]) -> None:
+        """Let every question from now on name the scales it is answered with, by number: those of `adapter`.
+
+        Then nothing that is applied meanwhile answers it, and the server empties a slot first that was last asked
+        under other scales. `adapter` keeps the id, `pinned` what the body of each question says.
+        """
+        self.adapter = adapter
+        lora = [{"id": number, "scale": scale} for number, scale in scales.items()]
+        self.pinned = {"lora": lora} | ({} if self.trust_caches else {"cache_prompt": False}) if lora else {}
+
+    def slots(self) -> list[Slot]:
+        """Return the server's slots, one for each request it answers at once."""
+        rows = self._call("GET", "/slots")
+        return [Slot(int(row["id"]), bool(row["is_processing"]), int(row.get("id_task", -1))) for row in rows]
+
+    def erase_slot(self, number: int) -> None:
+        """Empty a slot's cache; the server waits until the slot is free."""
+        self._post(f"/slots/{number}?action=erase", {})
+
     def erase_slots(self) -> int:
         """Empty every slot's cache and return how many slots there are."""
-        slots = self._call("GET", "/slots")
+        slots = self.slots()
         for slot in slots:
-            self._post(f"/slots/{slot['id']}?action=erase", {})
+            self.erase_slot(slot.number)
         return len(slots)
 
     def save_slot(self, name: str) -> None:
@@ -156,16 +190,22 @@ class Client:
         """Let the first slot hold exactly what `save_slot` wrote, nothing more."""
         self._post("/slots/0?action=restore", {"filename": name})
 
-    def slots(self) -> int:
-        """Return how many requests the server answers at once."""
-        return len(self._call("GET", "/slots"))
-
     def healthy(self) -> bool:
         """Tell whether the server answers and has its model loaded."""
         try:
             return bool(self._call("GET", "/health").get("status") == "ok")
         except EngineError:
             return False
+
+    @contextmanager
+    def bounded(self, seconds: float) -> Iterator[None]:
+        """Wait at the most so many seconds for each answer, in this `with` block; so do other threads' questions."""
+        before = self._http.timeout
+        self._http.timeout = min(seconds, before.read or seconds)
+        try:
+            yield
+        finally:
+            self._http.timeout = before
 
     def _post(self, path: str, body: Any) -> Any:
         return self._call("POST", path, body)
@@ -190,7 +230,10 @@ class Client:
         try:
             yield
         except httpx.TimeoutException as error:
-            raise EngineError(f"{self.url}{path} did not answer in time; raise [engine] request_timeout_s") from error
+            raise EngineTimeoutError(
+                f"{self.url}{path} did not answer within {self._http.timeout.read:g} s; see: cipher-nb engine status, "
+                "or raise [engine] request_timeout_s"
+            ) from error
         except httpx.HTTPError as error:
             raise EngineError(f"{self.url} does not answer ({error}); see: cipher-nb engine status") from error
 
@@ -201,8 +244,16 @@ class Client:
             raise EngineError(f"{self.url}{path} answered {response.status_code} without JSON") from error
         if response.is_error:
             cause = answer.get("error", {}) if isinstance(answer, dict) else {}
-            raise EngineError(f"{self.url}{path} answered {response.status_code}: {cause.get('message', answer)}")
+            kind = NotOfferedError if response.status_code in (404, 501) else EngineError
+            raise kind(f"{self.url}{path} answered {response.status_code}: {cause.get('message', answer)}")
         return answer
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    """Return the id written into the adapter; where the server tells none, what its file is kept under."""
+    path = PurePath(row["path"])
+    kept = path.parent.name if path.name == "adapter.gguf" else path.stem
+    return str(row.get("task_name") or kept)
 
 
 def _sampling(temperature: float, seed: int) -> dict[str, Any]:

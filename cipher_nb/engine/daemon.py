@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from cipher_nb.config import EngineSettings
+from cipher_nb.engine import swap
 from cipher_nb.engine.client import Client
 from cipher_nb.engine.server import Running, ServeSpec, is_alive, start, started_at, stop_process
 from cipher_nb.errors import CipherError, EngineError
@@ -16,7 +17,10 @@ from cipher_nb.files import read_json, write_atomic, write_json
 
 @dataclass(frozen=True)
 class Daemon:
-    """A served engine as `.aide/engine.json` records it. The key lies beside it, readable by the operator alone."""
+    """A served engine as `.aide/engine.json` records it. The key lies beside it, readable by the operator alone.
+
+    `refused` maps adapter files it was to hold to why it does not.
+    """
 
     url: str
     pid: int
@@ -24,6 +28,7 @@ class Daemon:
     key_file: str
     model: str
     adapters: tuple[str, ...]
+    refused: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def alive(self) -> bool:
@@ -48,14 +53,19 @@ def find(record: Path) -> Daemon | None:
     return daemon if daemon.alive else None
 
 
-def launch(spec: ServeSpec, record: Path) -> Daemon:
-    """Start a new served engine and, once it answers, record it in place of the one recorded before.
+def launch(
+    spec: ServeSpec, record: Path, *, adapter: str = swap.BASE, refused: Mapping[Path, str] | None = None
+) -> Daemon:
+    """Start a new served engine and, once it answers with `adapter`, record it in place of the one recorded before.
 
-    The one before goes on running: the caller decides when `retire` ends it.
+    The one before goes on running: the caller decides when `retire` ends it. `refused` files are not asked of it again.
     """
     running = start(spec, watch_parent=False)
     try:
-        daemon = _describe(running, spec, record)
+        with running.client(spec.settings) as client:
+            if not swap.pin(client, adapter):
+                swap.change(client, adapter)
+        daemon = replace(_describe(running, spec, record), refused=_texts(refused or {}))
         write_json(record, asdict(daemon))
     except BaseException:
         running.stop()
@@ -74,9 +84,20 @@ def retire(daemon: Daemon, record: Path) -> None:
         Path(daemon.key_file).unlink(missing_ok=True)
 
 
+def refuse(daemon: Daemon, record: Path, refused: Mapping[Path, str]) -> Daemon:
+    """Put it on record that `daemon` goes on without these files."""
+    changed = replace(daemon, refused={**daemon.refused, **_texts(refused)})
+    write_json(record, asdict(changed))
+    return changed
+
+
 def holds(daemon: Daemon, *, model: Path, adapters: Sequence[Path]) -> bool:
     """Tell whether the daemon serves `model` and has all of `adapters` loaded."""
     return daemon.model == str(model) and {str(path) for path in adapters} <= set(daemon.adapters)
+
+
+def _texts(refused: Mapping[Path, str]) -> dict[str, str]:
+    return {str(path): reason for path, reason in refused.items()}
 
 
 def _describe(running: Running, spec: ServeSpec, record: Path) -> Daemon:

@@ -20,7 +20,7 @@ from cipher_nb.night.folder import NightFolder, Progress
 from cipher_nb.night.measure import ShouldStop, measure, night_servers
 from cipher_nb.night.parts import Parts
 from cipher_nb.night.questions import Questions, leaked, questions
-from cipher_nb.training.dataset import read_dataset
+from cipher_nb.training.data.dataset import read_dataset
 
 CANARY_PROMPTS = 12
 CANARY_TOKENS = 24

@@ -31,6 +31,11 @@ class NightFolder:
         return self.path / "dataset.jsonl"
 
     @property
+    def training(self) -> Path:
+        """Where a training is kept while it runs, to go on there."""
+        return self.path / "training"
+
+    @property
     def report(self) -> Path:
         return self.path / "report.html"
 
@@ -127,6 +132,18 @@ def begun_at(folder: NightFolder) -> float:
     """Return when the night began, in seconds since the epoch; 0 when its first file was torn."""
     begun = folder.result("begun") or {}
     return float(begun.get("ts", 0.0))
+
+
+def take_up(folder: NightFolder, now: datetime) -> None:
+    """Note that the night goes on now: only from here on does the operator's return stop it."""
+    begun = folder.result("begun") or {"run_id": folder.run_id, "ts": now.timestamp()}
+    write_json(folder.path / "begun.json", {**begun, "taken_up": now.timestamp()})
+
+
+def went_on_at(folder: NightFolder) -> float:
+    """Return when the night was last taken up, else when it began, in seconds since the epoch."""
+    begun = folder.result("begun") or {}
+    return float(begun.get("taken_up", begun.get("ts", 0.0)))
 
 
 def resumable(nights: Path, now: datetime) -> NightFolder | None:

@@ -9,7 +9,7 @@ from cipher_nb.battery.families import CATEGORIES, practice
 from cipher_nb.battery.rule import MAX_DROP
 from cipher_nb.config import BatterySettings
 from cipher_nb.night.folder import NightFolder
-from cipher_nb.training.pairs import Pair
+from cipher_nb.training.data.pairs import Pair
 
 OTHER_WEAK_SHARE = 4
 """The first category gets all of `practice_pairs`; every other one gets one part in this many."""

@@ -35,10 +35,14 @@ def gate_stage(folder: NightFolder) -> dict[str, Any]:
 def standing(parts: Parts) -> list[str]:
     """Return what speaks against production (the rule against its anchors) and against the staged adapter.
 
-    Raises BatteryError when results that are needed were never measured.
+    One that saw what was purged is said first, and no more is asked. Raises BatteryError when results that are needed
+    were never measured.
     """
     state = parts.registry.state()
-    problems = []
+    served = {"production": state.production, "staged": state.staged}
+    problems = [f"{role} {each}: {state.warning(each)}" for role, each in served.items() if each in state.marked]
+    if problems:
+        return problems
     for adapter in anchors(parts, production=state.production).values():
         problems += _failures(parts, "production", against=adapter)
     if state.staged:

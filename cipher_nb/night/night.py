@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,12 +10,13 @@ from typing import Any
 
 from cipher_nb.night.battery import battery_stage
 from cipher_nb.night.collect import collect_stage
-from cipher_nb.night.folder import NightFolder, begun_at
+from cipher_nb.night.folder import NightFolder, went_on_at
 from cipher_nb.night.idle import never, returned_since
 from cipher_nb.night.judge import gate_stage
 from cipher_nb.night.parts import Parts
 from cipher_nb.night.publish import changelog_stage, stage_stage
 from cipher_nb.night.train import export_stage, train_stage
+from cipher_nb.training.qlora.loop import Step
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,13 @@ class Night:
             ),
         )
 
-    def train(self) -> dict[str, Any]:
-        return self._once("train", lambda: train_stage(self.parts, self.folder, should_stop=self._should_stop()))
+    def train(self, *, on_step: Callable[[Step], None] | None = None) -> dict[str, Any]:
+        """Train the adapter, from where an earlier try was stopped or killed; `on_step` hears of every step."""
+        result = self._once(
+            "train", lambda: train_stage(self.parts, self.folder, should_stop=self._should_stop(), on_step=on_step)
+        )
+        shutil.rmtree(self.folder.training, ignore_errors=True)
+        return result
 
     def export(self) -> dict[str, Any]:
         return self._once("export", lambda: export_stage(self.parts, self.folder))
@@ -66,5 +73,5 @@ class Night:
     def _should_stop(self) -> Callable[[], bool]:
         if not self.stop_when_active:
             return never
-        begun = datetime.fromtimestamp(begun_at(self.folder), UTC)
+        begun = datetime.fromtimestamp(went_on_at(self.folder), UTC)
         return returned_since(self.parts.bus, self.parts.transcripts, begun)

@@ -9,7 +9,7 @@ from cipher_nb.battery.samples import Scorer
 from cipher_nb.errors import ConfigError, NotFoundError
 from cipher_nb.masking import Masker
 from cipher_nb.night.parts import Parts
-from cipher_nb.training.pairs import Pair, collect
+from cipher_nb.training.data.pairs import Pair, collect
 
 
 def pin_task(parts: Parts, task: str, *, scorer: Scorer | None = None, target: str | None = None) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def stage_stage(parts: Parts, folder: NightFolder) -> dict[str, Any]:
         return {"adapter": adapter, "status": "archived", "reason": reason}
     parts.registry.stage(adapter)
     if daemon.find(parts.paths.engine):
-        refresh(parts.paths, parts.config, parts.registry, model=parts.model())
+        refresh(parts.paths, parts.config, parts.registry, model=parts.model(), bus=parts.bus)
     return {"adapter": adapter, "status": "staged", "reason": ""}
 
 

@@ -11,8 +11,8 @@ from cipher_nb.battery.samples import Sample
 from cipher_nb.config import Config
 from cipher_nb.night.coderun import can_run_code
 from cipher_nb.paths import Paths
-from cipher_nb.training.pairs import Pair
-from cipher_nb.training.screen import Seen
+from cipher_nb.training.data.pairs import Pair
+from cipher_nb.training.data.screen import Seen
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 import time
@@ -18,7 +19,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from cipher_nb.errors import NightBusyError
-from cipher_nb.night.folder import NightFolder, begun_at, list_nights, new_night, resumable
+from cipher_nb.night.folder import NightFolder, begun_at, list_nights, new_night, resumable, take_up
 from cipher_nb.night.idle import is_idle, last_activity
 from cipher_nb.night.jobs import Job, NotebookJob, check_parameters
 from cipher_nb.night.parts import Parts
@@ -65,6 +66,8 @@ def run_night(
         _close_the_dead(parts, page)
         old = resumable(parts.paths.nights, now)
         folder = old or new_night(parts.paths.nights, now)
+        if old:
+            take_up(old, now)
         status, reason = _run_notebooks(parts, job, folder, stop_when_active=when_idle is not None, on_watch=on_watch)
         return _end(parts, folder, status, reason, page, resumed=old is not None)
 
@@ -197,6 +200,8 @@ def _end(
             "workspace": parts.paths.root.name,
         }
     )
+    if status != "stopped":  # nothing goes on from what is left of its training
+        shutil.rmtree(folder.training, ignore_errors=True)
     if status == "failed":
         parts.bus.append("error", source="night", message=summary)
     return NightOutcome(folder.run_id, status, summary, _page(parts, folder, page), resumed)

@@ -2,51 +2,73 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from cipher_nb.adapters.state import Mark
 from cipher_nb.config import settings_as_json
-from cipher_nb.errors import NightStoppedError
+from cipher_nb.errors import NightStoppedError, TrainingError
 from cipher_nb.night.folder import NightFolder, Progress
 from cipher_nb.night.parts import Parts
-from cipher_nb.training.base import checkpoint_for
-from cipher_nb.training.compat import check_adapter
-from cipher_nb.training.dataset import read_dataset
-from cipher_nb.training.export import export_adapter
+from cipher_nb.records import format_ts
+from cipher_nb.training.base.checkpoint import checkpoint_for
+from cipher_nb.training.data.dataset import read_dataset
+from cipher_nb.training.export import Converter, export_adapter
 from cipher_nb.training.manifest import manifest_of
-from cipher_nb.training.qlora import Step, Trained, train
+from cipher_nb.training.qlora.loop import Step
+from cipher_nb.training.qlora.train import Trained, train
 
 
-def train_stage(parts: Parts, folder: NightFolder, *, should_stop: Callable[[], bool]) -> dict[str, Any]:
+def train_stage(
+    parts: Parts,
+    folder: NightFolder,
+    *,
+    should_stop: Callable[[], bool],
+    on_step: Callable[[Step], None] | None = None,
+) -> dict[str, Any]:
     """Train an adapter from the base on the night's dataset and return losses, time and tokens.
 
-    Raises NightStoppedError when the operator came back, TrainingError when training diverges.
+    The run is kept in the night's folder, and one that is there goes on. Raises NightStoppedError when the operator
+    came back, TrainingError when training diverges or memory or disk run out.
     """
     progress = Progress(folder, "training")
 
-    def on_step(step: Step) -> None:
+    def tell(step: Step) -> None:
         progress(step.number, step.total, f"loss {step.loss:.3f}, {step.tokens_per_s:.0f} tokens/s")
+        if on_step:
+            on_step(step)
 
+    adapter = folder.path / "adapter"
     trained = train(
         read_dataset(folder.dataset),
         checkpoint=_checkpoint(parts),
         settings=parts.config.training,
-        out=folder.path / "adapter",
-        on_step=on_step,
+        out=adapter,
+        on_step=tell,
         should_stop=should_stop,
+        keep_in=folder.training,
     )
     if trained.stopped:
-        raise NightStoppedError("the operator came back during training; the next night trains again")
+        raise NightStoppedError(
+            f"the operator came back during training; the next night goes on after step {trained.steps}"
+        )
+    try:
+        read_dataset(folder.dataset)
+    except TrainingError:  # a purge came meanwhile: what has learned it does not stay
+        shutil.rmtree(adapter, ignore_errors=True)
+        raise
     return _summary(trained, parts)
 
 
 def export_stage(parts: Parts, folder: NightFolder) -> dict[str, Any]:
     """Write the adapter as GGUF, check it against the base and take it into the registry under its id."""
     trained = folder.require("train")
-    exported = export_adapter(folder.path / "adapter", base_gguf=parts.model(), out_dir=folder.path / "export")
-    check_adapter(exported.path, parts.model())
+    exported = export_adapter(
+        folder.path / "adapter", base_gguf=parts.model(), out_dir=folder.path / "export", converter=_converter(parts)
+    )
     manifest = manifest_of(
         adapter=exported.id,
         base_gguf=parts.model(),
@@ -56,6 +78,11 @@ def export_stage(parts: Parts, folder: NightFolder) -> dict[str, Any]:
     )
     path = parts.registry.add(exported.id, exported.path, manifest={**manifest, "night": folder.run_id})
     exported.path.unlink(missing_ok=True)
+    try:
+        read_dataset(folder.dataset)
+    except TrainingError:  # a purge came just before the adapter was there to be marked
+        parts.registry.mark({exported.id: Mark(format_ts(parts.clock()), None)})
+        raise
     return {"adapter": exported.id, "bytes": path.stat().st_size}
 
 
@@ -63,6 +90,11 @@ def _checkpoint(parts: Parts) -> Path:
     if parts.config.training.base:
         return Path(parts.config.training.base).expanduser()
     return checkpoint_for(parts.model(), cache=parts.cache)
+
+
+def _converter(parts: Parts) -> Converter | None:
+    script = parts.config.training.convert_script
+    return Converter(Path(script).expanduser(), _checkpoint(parts)) if script else None
 
 
 def _summary(trained: Trained, parts: Parts) -> dict[str, Any]:

@@ -21,6 +21,8 @@ def dataset_facts(view: NightView) -> list[Fact]:
         ("Looked back to", moment(text(collect, "since"))),
         ("New pairs of approved work", _count(collect, "new_pairs")),
         ("Approved pairs in the dataset", _count(collect, "kept_pairs")),
+        ("Of them from earlier nights", _count(collect, "earlier_pairs")),
+        ("Rejected answers", _count(collect, "rejected_pairs")),
         ("Practice pairs", _count(collect, "practice_pairs")),
         ("Replay pairs", _share(collect, "replay_pairs")),
         ("In total", _count(collect, "total")),

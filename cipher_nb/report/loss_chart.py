@@ -12,7 +12,8 @@ from cipher_nb.report.view import NightView, finite, listed
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SMOOTH_OVER = 9
+SMOOTH_FROM = 18
+"""As many steps are enough for a mean to show more than they do."""
 
 
 def losses(view: NightView) -> list[float]:
@@ -29,23 +30,35 @@ def loss_chart(view: NightView, look: Look = LIGHT) -> Figure:
 
     figure, axes = new_figure(look, 2.4)
     steps = range(1, len(values) + 1)
-    long = len(values) >= 2 * SMOOTH_OVER
+    long = len(values) >= SMOOTH_FROM
     axes.plot(
         steps, values, color=look.muted if long else look.good, linewidth=1 if long else 2, alpha=0.55 if long else 1
     )
     if long:
         axes.plot(steps, _running_mean(values), color=look.good, linewidth=2)
-    axes.set_ylim(0, max(values) * 1.08 or 1)
+    axes.set_ylim(*_limits(values))
     axes.set_xlim(0.5, len(values) + 0.5)
     axes.yaxis.grid(True, color=look.grid, linewidth=0.8)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     axes.set_xlabel("optimiser step", color=look.muted, fontsize=9.5)
-    axes.set_ylabel("loss", color=look.muted, fontsize=9.5)
+    axes.set_ylabel("loss, nats per token", color=look.muted, fontsize=9.5)
     return figure
 
 
+def _limits(values: Sequence[float]) -> tuple[float, float]:
+    """Begin at zero, unless that would press a slow fall flat."""
+    low, high = min(values), max(values)
+    margin = 0.15 * (high - low) or 0.1
+    return (0 if low < high / 2 else max(0, low - margin)), high + margin
+
+
+def _window(steps: int) -> int:
+    """Return the length of the running mean: about a tenth of the steps, and odd."""
+    return max(9, steps // 10 | 1)
+
+
 def _running_mean(values: Sequence[float]) -> list[float]:
-    half = SMOOTH_OVER // 2
+    half = _window(len(values)) // 2
     windows = (values[max(0, step - half) : step + half + 1] for step in range(len(values)))
     return [sum(window) / len(window) for window in windows]
 
@@ -54,7 +67,7 @@ def loss_picture(view: NightView) -> Picture:
     """Return the loss chart with its words."""
     values = losses(view)
     said = f"from {values[0]:.2f} to {values[-1]:.2f} in {len(values)} steps" if values else "not recorded"
-    smoothed = f" The bold line is the mean over {SMOOTH_OVER} steps." if len(values) >= 2 * SMOOTH_OVER else ""
+    smoothed = f" The bold line is the mean over {_window(len(values))} steps." if len(values) >= SMOOTH_FROM else ""
     return Picture(
         draw=partial(loss_chart, view),
         alt=f"Training loss {said}.",

@@ -8,7 +8,6 @@ from datetime import datetime
 
 import orjson
 
-from cipher_nb.engine import swap
 from cipher_nb.engine.client import Client
 from cipher_nb.errors import CipherError
 from cipher_nb.model import Message
@@ -56,14 +55,14 @@ def prepare(ws: Workspace, sent: bytes, task: str | None) -> Exchange:
     body = json_object(sent)
     messages = checked(body.get("messages"))
     with ws.engine() as client:
-        engine, adapter = _engine(ws, client), swap.served(client)
+        engine, adapter, pinned = _engine(ws, client), client.adapter, client.pinned
     messages = with_scaffold(messages, ws.scaffold().text)
     asked = ws.clock()
     name = new_id(asked)
     return Exchange(
         ws=ws,
         engine=engine,
-        body=orjson.dumps({**body, "messages": messages}),
+        body=orjson.dumps({**body, "messages": messages, **pinned}),
         id=name,
         asked=asked,
         task=task or name,

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from cipher_nb.config import TrainingSettings, settings_as_json
-from cipher_nb.files import sha256_of
-from cipher_nb.training.pairs import Pair
+from cipher_nb.training.base.metadata import fingerprint_of
+from cipher_nb.training.data.pairs import Pair
 
 LIBRARIES = ("cipher-nb", "torch", "transformers", "peft", "bitsandbytes", "safetensors", "tokenizers", "gguf")
 
@@ -23,7 +23,7 @@ def manifest_of(
     """
     return {
         "adapter": adapter,
-        "base": {"name": base_gguf.name, "sha256": sha256_of(base_gguf)},
+        "base": {"name": base_gguf.name, "sha256": fingerprint_of(base_gguf)},
         "pairs": [
             {"id": pair.id, "source": pair.source, "task": pair.task, "event_ids": list(pair.event_ids)}
             for pair in pairs

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +20,10 @@ from cipher_nb.adapters.changelog import Changelog
 from cipher_nb.adapters.serving import refresh
 from cipher_nb.cockpit import Cockpit
 from cipher_nb.engine import daemon, swap
-from cipher_nb.errors import DecisionError
+from cipher_nb.engine.client import Client
+from cipher_nb.errors import DecisionError, EngineError, SwapError
 from cipher_nb.jsonl import read_lines
+from cipher_nb.server.exchange import prepare
 from cipher_nb.workspace import Workspace
 from tests.adapter_files import write_adapter
 
@@ -161,7 +170,7 @@ def test_a_newly_staged_adapter_enters_by_a_second_server_and_the_first_is_retir
     file = write_adapter(tmp_path / "two.gguf", name="bbbb00000002", seed=2)
     ws.registry.add("bbbb00000002", file, manifest={})
     ws.registry.stage("bbbb00000002")
-    green = refresh(ws.paths, ws.config, ws.registry, model=embedded_gguf)
+    green = refresh(ws.paths, ws.config, ws.registry, model=embedded_gguf, bus=ws.bus)
     assert blue is not None
     assert (blue.alive, green.alive) == (False, True)
     with ws.engine() as client:
@@ -170,3 +179,114 @@ def test_a_newly_staged_adapter_enters_by_a_second_server_and_the_first_is_retir
 
 def test_nothing_to_roll_back_is_an_answer(ws: Workspace) -> None:
     assert ws.decide("rollback").status == "already"
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+class EnoughError(Exception):
+    pass
+
+
+def applied(client: Client) -> str:
+    return ",".join(each.name for each in client.adapters() if each.scale) or "base"
+
+
+def chat_briefly(ws: Workspace, *, pieces: int, heard: list[str]) -> None:
+    def hear(piece: str) -> None:
+        heard.append(piece)
+        if len(heard) == pieces:
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        ws.chat("Tell me a long story about a dog.", task="t", on_text=hear)
+
+
+def test_a_turn_tells_which_adapter_answered_it_whatever_was_applied_meanwhile(ws: Workspace) -> None:
+    heard: list[str] = []
+    chat = threading.Thread(target=lambda: chat_briefly(ws, pieces=60, heard=heard))
+    chat.start()
+    wait_until(lambda: bool(heard))
+    decision = ws.decide("apply", LOG.ref)
+    assert (decision.status, decision.proof and decision.proof.in_flight) == ("done", 1)
+    assert "1 requests in flight finished on what answered before" in decision.message
+    chat.join()
+    chat_briefly(ws, pieces=2, heard=[])
+    assert [turn.adapter for turn in ws.transcripts.read()] == ["base", LOG.adapter]
+
+
+def test_a_question_through_the_proxy_is_answered_by_the_adapter_it_is_recorded_with(ws: Workspace) -> None:
+    assert ws.decide("apply", LOG.ref).status == "done"
+    sent = b'{"messages": [{"role": "user", "content": "hi"}], "lora": [{"id": 0, "scale": 0.0}]}'
+    exchange = prepare(ws, sent, None)
+    assert exchange.adapter == LOG.adapter
+    assert json.loads(exchange.body)["lora"] == [{"id": 0, "scale": 1.0}]
+
+
+def test_a_swap_that_is_taken_back_is_so_within_ten_seconds_and_proved(ws: Workspace) -> None:
+    record_canary(ws, **{LOG.adapter: "what was never said"})
+    started = time.monotonic()
+    decision = ws.decide("apply", LOG.ref)
+    assert time.monotonic() - started < 10
+    assert decision.message.endswith("base is applied again, its canary as recorded")
+
+
+def test_a_server_that_hangs_during_an_apply_is_an_error_and_afterwards_on_production(ws: Workspace) -> None:
+    ws.paths.config.write_text(f"{ws.paths.config.read_text()}\n[engine]\nrequest_timeout_s = 4.0\n")
+    ws = Workspace.open(ws.paths.root)
+    record_canary(ws)
+    before = answers(ws)
+    running = daemon.find(ws.paths.engine)
+    assert running is not None
+
+    def stop_when_applied() -> None:
+        with running.client(ws.config.engine) as client:
+            wait_until(lambda: applied(client) == LOG.adapter)
+            os.kill(running.pid, signal.SIGSTOP)
+
+    stopper = threading.Thread(target=stop_when_applied)
+    stopper.start()
+    try:
+        with pytest.raises(SwapError, match=f"not known is whether {LOG.adapter} or base is applied"):
+            ws.decide("apply", LOG.ref)
+        with pytest.raises(EngineError, match="did not answer within 4 s"):
+            ws.decide("apply", LOG.ref)
+    finally:
+        stopper.join()
+        os.kill(running.pid, signal.SIGCONT)
+    assert ws.registry.state().production == "base"
+    assert audit(ws)[-2:] == [("apply", "asked", LOG.adapter), ("apply", "failed", LOG.adapter)]
+    assert answers(ws) == before
+    assert ws.decide("apply", LOG.ref).status == "done"
+
+
+def test_registry_and_engine_agree_after_an_apply_that_was_killed(ws: Workspace) -> None:
+    record_canary(ws)
+    running = daemon.find(ws.paths.engine)
+    assert running is not None
+    command = [sys.executable, "-P", "-m", "cipher_nb.cli", "apply", LOG.ref, "--workspace", str(ws.paths.root)]
+    with running.client(ws.config.engine) as engine:
+        moments: list[tuple[Callable[[], bool], float]] = [
+            (ws.paths.audit.exists, 0.0),
+            (lambda: applied(engine) == LOG.adapter, 0.0),
+            (lambda: applied(engine) == LOG.adapter, 0.05),
+            (lambda: applied(engine) == LOG.adapter, 0.2),
+            (lambda: ws.registry.state().production == LOG.adapter, 0.0),
+        ]
+        for come, later_s in moments:
+            ws.paths.audit.unlink(missing_ok=True)
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+                wait_until(come)
+                time.sleep(later_s)
+                process.kill()
+            production = ws.registry.state().production
+            with ws.engine() as client:
+                assert (client.adapter, applied(engine)) == (production, production)
+            assert ws.decide("apply", LOG.ref).status in ("done", "already")
+            assert ws.decide("rollback").status == "done"
+            ws.registry.stage(LOG.adapter)
+            changelogs.publish(ws.paths.changelog, LOG)

@@ -1,6 +1,6 @@
 """What the gate says of real adapters: production against itself, one that was trained, one that was damaged.
 
-    python tests/bench/bench_gate.py [--per-category 64] [--repeats 5] [--category "command registry"] [--noise 0.3]
+    python tests/bench/bench_gate.py [--per-category 64] [--repeats 5] [--category NAME] [--noise 10] [--only-damaged]
 
 The base is asked again and again and compared with itself; then an adapter is trained on the practice side of one
 category and compared with the base; then noise is added to that adapter's weights. All on the embedded model, or the
@@ -26,12 +26,12 @@ from cipher_nb.night.idle import never
 from cipher_nb.night.measure import night_servers
 from cipher_nb.night.questions import questions
 from cipher_nb.paths import user_cache
-from cipher_nb.training.base import checkpoint_for
-from cipher_nb.training.dataset import freeze, replay_wanted
+from cipher_nb.training.base.checkpoint import checkpoint_for
+from cipher_nb.training.data.dataset import freeze, replay_wanted
+from cipher_nb.training.data.pairs import Pair
+from cipher_nb.training.data.replay import general_prompts, replay_pairs
 from cipher_nb.training.export import export_adapter
-from cipher_nb.training.pairs import Pair
-from cipher_nb.training.qlora import train
-from cipher_nb.training.replay import general_prompts, replay_pairs
+from cipher_nb.training.qlora.train import train
 from cipher_nb.workspace import Workspace
 
 
@@ -76,13 +76,15 @@ def damaged(ws: Workspace, adapter: str, *, noise: float) -> str:
     import numpy as np
     from gguf import GGUFReader
 
-    name = f"{adapter[:8]}{round(1000 * noise):04d}"
-    path = ws.registry.add(name, ws.registry.path(adapter), manifest={})
-    path.write_bytes(path.read_bytes().replace(adapter.encode(), name.encode(), 1))  # the server says it by this name
+    name = f"{adapter[:6]}{round(1000 * noise):06d}"
+    path = ws.paths.aide / "bench" / f"{name}.gguf"
+    content = ws.registry.path(adapter).read_bytes()
+    path.write_bytes(content.replace(adapter.encode(), name.encode(), 1))  # the server says it by this name
     random = np.random.default_rng(1)
     for tensor in GGUFReader(path, "r+").tensors:
         spread = float(np.std(tensor.data)) or 1.0
         tensor.data[:] = tensor.data + random.normal(0, noise * spread, tensor.data.shape).astype(tensor.data.dtype)
+    ws.registry.add(name, path, manifest={})
     return name
 
 
@@ -111,22 +113,25 @@ def show(what: str, report: GateReport) -> None:
     print(f"{what}: {report.verdict}, rule {rule}, composite {composite:+.3f}, {changed:.2%} of scores changed")
 
 
+def rows(report: GateReport) -> None:
+    for row in sorted(report.evidence.categories, key=lambda row: row.delta):
+        print(f"  {row.category:18} n {row.n:4}  {row.delta:+.3f}  [{row.lower:+.3f}, {row.upper:+.3f}]  {row.word}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--per-category", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--category", default="command registry")
-    parser.add_argument("--noise", type=float, nargs="*", default=[1.0])
+    parser.add_argument("--noise", type=float, nargs="*", default=[10.0])
+    parser.add_argument("--only-damaged", action="store_true", help="train, but compare no more than what is damaged")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         ws = workspace(Path(folder) / "ws", per_category=options.per_category)
         against_itself(ws, options.repeats)
         adapter = trained(ws, options.category)
-        report = against_base(ws, adapter, what=f"trained on the practice side of {options.category}")
-        for row in sorted(report.evidence.categories, key=lambda row: row.delta):
-            print(
-                f"  {row.category:18} n {row.n:4}  {row.delta:+.3f}  [{row.lower:+.3f}, {row.upper:+.3f}]  {row.word}"
-            )
+        if not options.only_damaged:
+            rows(against_base(ws, adapter, what=f"trained on the practice side of {options.category}"))
         for noise in options.noise:
             against_base(ws, damaged(ws, adapter, noise=noise), what=f"the same with {noise:g} of its spread as noise")
 

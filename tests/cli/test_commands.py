@@ -6,12 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cipher_nb.testing import sample_workspace
+from cipher_nb.adapters.changelog import Changelog, publish
+from cipher_nb.adapters.state import Mark
+from cipher_nb.testing import MovableClock, sample_workspace
+from cipher_nb.workspace import Workspace
 
 pytestmark = pytest.mark.slow  # every test starts processes
 
@@ -95,10 +99,105 @@ def test_adapters_and_changelog_of_a_new_workspace(workspace: Path) -> None:
         "previous": "base",
         "staged": None,
         "archived": [],
+        "adapters": [],
+        "archived_bytes": 0,
     }
     assert answer("changelog", cwd=workspace) is None
     assert answer("night", "list", cwd=workspace) == []
     assert answer("check", cwd=workspace) == {"passed": True, "problems": []}
+
+
+@pytest.fixture
+def marked(workspace: Path, tmp_path: Path) -> Path:
+    """A workspace whose production was trained on a pair that was purged since, beside an archived adapter."""
+    ws = Workspace.open(workspace, clock=MovableClock(datetime(2026, 11, 30, 2, 10, tzinfo=UTC)))
+    pairs = [{"id": "p", "source": "approved", "task": "t1", "event_ids": ["e1"]}, {"source": "replay"}]
+    for name in ("a1", "b2"):
+        (tmp_path / "made.gguf").write_bytes(bytes(1_000_000))
+        manifest = {"pairs": pairs if name == "b2" else [], "losses": [0.25], "base": {"sha256": "0123456789"}}
+        ws.registry.add(name, tmp_path / "made.gguf", manifest={**manifest, "night": "2026-11-30-0200"})
+        ws.registry.stage(name)
+        ws.registry.promote(name)
+    ws.registry.archive("a1", reason="the rule failed")
+    ws.purge(tasks=["t1"])
+    return workspace
+
+
+WARNING = "trained on 1 pair purged at 2026-11-30T02:10:00.000Z"
+
+
+def test_adapters_lists_where_they_come_from_and_marks(marked: Path) -> None:
+    done = run("adapters", cwd=marked)
+    assert done.stdout.splitlines() == [
+        f"production  b2    {WARNING}; serve the one before with: cipher-nb rollback",
+        "previous    a1",
+        "staged      none",
+        "",
+        "adapter  role        made              base      loss   gate  size",
+        "b2       production  2026-11-30 02:10  01234567  0.250        1.0 MB",
+        f"  night 2026-11-30-0200; pairs: 1 approved, 0 practice, 1 replay; {WARNING}",
+        "a1       previous    2026-11-30 02:10  01234567  0.250        1.0 MB",
+        "  night 2026-11-30-0200; pairs: 0 approved, 0 practice, 0 replay; the rule failed",
+    ]
+    listed = answer("adapters", cwd=marked)
+    assert [(row["adapter"], row["role"], row["marked"]) for row in listed["adapters"]] == [
+        ("b2", "production", {"at": "2026-11-30T02:10:00.000Z", "pairs": 1}),
+        ("a1", "previous", None),
+    ]
+
+
+def test_adapters_tells_what_the_archived_ones_take(marked: Path) -> None:
+    ws = Workspace.open(marked)
+    ws.registry.restore("base")
+    assert run("adapters", cwd=marked).stdout.splitlines()[-1] == (
+        f"archived adapters take 2.0 MB in {ws.paths.adapters}"
+    )
+    assert answer("adapters", cwd=marked)["archived_bytes"] > 2_000_000
+
+
+def test_a_marked_production_fails_the_check_and_the_doctor(marked: Path) -> None:
+    done = run("check", "--json", cwd=marked)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["problems"] == [
+        f"production b2: {WARNING}; serve the one before with: cipher-nb rollback"
+    ]
+    found = {row["name"]: row for row in json.loads(run("doctor", "--json", cwd=marked).stdout)}
+    assert found["production"] == {
+        "name": "production",
+        "level": "bad",
+        "text": f"b2, {WARNING}",
+        "mend": "cipher-nb rollback",
+    }
+
+
+def test_a_marked_adapter_that_waits_is_shown_without_the_command_to_apply_it(marked: Path, tmp_path: Path) -> None:
+    ws = Workspace.open(marked)
+    ws.registry.add("c3", tmp_path / "made.gguf", manifest={})
+    ws.registry.stage("c3")
+    ws.registry.mark({"c3": Mark("2026-11-30T02:10:00.000Z", 1)})
+    log = Changelog("2026-11-30-0210", "2026-11-30T02:10:00.000Z", "c3", "PROVEN", (), 9, 0.1, 0.0)
+    publish(ws.paths.changelog, log)
+    assert run("changelog", cwd=marked).stdout.splitlines()[-3:] == [
+        f"not to be applied, since {WARNING}",
+        "cipher-nb review 2026-11-30-0210",
+        f"cipher-nb skip {log.ref}",
+    ]
+
+
+def test_a_damaged_registry_is_one_line_and_no_answer(marked: Path) -> None:
+    (marked / ".aide/adapters/registry.json").write_text("{")
+    done = run("adapters", cwd=marked)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "registry.json is not valid JSON; put a copy of it back, or move it away" in done.stderr
+    assert "!!  production" in run("doctor", cwd=marked).stdout
+
+
+def test_a_purge_that_was_cut_short_is_told_by_the_doctor_until_it_is_finished(workspace: Path) -> None:
+    note = workspace / ".aide/purging.json"
+    note.write_text('["e1"]')
+    assert "!!  purge" in run("doctor", cwd=workspace).stdout
+    answer("purge", "--event", "e1", cwd=workspace)
+    assert not note.exists()
 
 
 @pytest.mark.parametrize(

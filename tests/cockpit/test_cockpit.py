@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cipher_nb.adapters.changelog import Changelog, latest, publish
+from cipher_nb.adapters.state import Mark
 from cipher_nb.cockpit import Cockpit
 from cipher_nb.files import write_atomic
 from cipher_nb.jsonl import read_lines
@@ -41,6 +42,17 @@ def stage(ws, *, verdict="PROVEN", adapter="q8-aaaa", night=NIGHT):
     )
     publish(ws.paths.changelog, changelog)
     return changelog
+
+
+def test_a_marked_production_is_shown_with_the_way_back_in_the_view_and_its_twin(ws):
+    stage(ws)
+    ws.registry.promote("q8-aaaa")
+    assert "marked" not in Cockpit(ws).state.value
+    ws.registry.mark({"q8-aaaa": Mark("2026-11-30T07:00:00.000Z", 3)})
+    words = "trained on 3 pairs purged at 2026-11-30T07:00:00.000Z; serve the one before with: cipher-nb rollback"
+    cockpit = Cockpit(ws)
+    assert f">marked</strong> {words}" in cockpit.state.value
+    assert words in cockpit._repr_mimebundle_()["text/html"]
 
 
 def decisions(ws):
@@ -103,7 +115,7 @@ def test_an_unproven_adapter_is_applied_only_at_a_second_thought(ws, clock):
     assert decisions(ws) == []
     clock.set(clock() + timedelta(seconds=2))
     cockpit.apply_button.click()
-    assert decisions(ws) == [("apply", "asked", "cockpit")]
+    assert decisions(ws) == [("apply", "asked", "cockpit"), ("apply", "failed", "cockpit")]  # no model to serve
     assert read_lines(ws.paths.audit)[0]["confirmed_twice"] is True
 
 

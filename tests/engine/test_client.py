@@ -189,3 +189,31 @@ def test_the_real_server_streams_what_it_would_have_answered(embedded_client: Cl
     assert (reply.finish_reason, reply.completion_tokens) in (("length", 24), ("stop", reply.completion_tokens))
     assert reply.prompt_tokens > 10
     assert "Paris" in reply.text
+
+
+def test_an_adapter_of_a_build_that_tells_no_ids_is_called_by_what_its_file_is_kept_under(
+    server: ScriptedServer,
+) -> None:
+    server.adapters = [
+        {"id": 0, "path": "/w/.aide/adapters/a1b2c3d4e5f6/adapter.gguf", "scale": 0.0},
+        {"id": 1, "path": "/home/me/mine.gguf", "scale": 1.0},
+        {"id": 2, "path": "/home/me/other.gguf", "scale": 0.0, "task_name": "named"},
+    ]
+    with Client(server.url) as client:
+        assert [each.name for each in client.adapters()] == ["a1b2c3d4e5f6", "mine", "named"]
+
+
+def test_a_pinned_question_names_every_scale_and_without_trust_in_caches_uses_none(server: ScriptedServer) -> None:
+    with Client(server.url) as client:
+        client.pin("a", {0: 1.0, 1: 0.0})
+        client.chat(FRANCE)
+    with Client(server.url, trust_caches=False) as client:
+        client.pin("base", {0: 0.0})
+        client.chat(FRANCE)
+        client.pin("base", {})
+        client.chat(FRANCE)
+    assert [(body.get("lora"), body["cache_prompt"]) for body in server.asked] == [
+        ([{"id": 0, "scale": 1.0}, {"id": 1, "scale": 0.0}], True),
+        ([{"id": 0, "scale": 0.0}], False),
+        (None, True),
+    ]

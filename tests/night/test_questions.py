@@ -14,7 +14,7 @@ from cipher_nb.config import BatterySettings, Config
 from cipher_nb.errors import BatteryError
 from cipher_nb.night.questions import Questions, leaked, questions
 from cipher_nb.paths import Paths
-from cipher_nb.training.pairs import Pair
+from cipher_nb.training.data.pairs import Pair
 
 
 def asked(tmp_path: Path, *, own: list[dict[str, Any]] | None = None, **settings: Any) -> Questions:

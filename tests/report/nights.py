@@ -177,7 +177,7 @@ def nothing(folder: Path) -> None:
 
 def stopped(folder: Path) -> None:
     collect(folder)
-    reason = "the operator came back during training; the next night trains again"
+    reason = "the operator came back during training; the next night goes on after step 12"
     end(folder, "stopped", f"Stopped: {reason}", reason)
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from cipher_nb.training.libraries import prepare_libraries
-from cipher_nb.training.pairs import Pair
+from cipher_nb.training.data.pairs import Pair
+from tests.tiny_models import VOCABULARY, tiny_model
+from tests.training.llama_cpp_script import random_adapter
 
 SYSTEM = "You are a careful coding assistant. Answer briefly."
-TEMPLATE = (
-    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
-LAYERS, HIDDEN, INTERMEDIATE, HEADS, KV_HEADS, VOCABULARY = 2, 64, 96, 4, 2, 259
+LAYERS, HIDDEN, INTERMEDIATE, HEADS, KV_HEADS = 2, 64, 96, 4, 2
 GGUF_NAMES = {
     "self_attn.q_proj": "attn_q",
     "self_attn.k_proj": "attn_k",
@@ -31,43 +31,35 @@ GGUF_NAMES = {
 @pytest.fixture(scope="session")
 def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A transformers checkpoint of two layers whose tokens are bytes."""
-    prepare_libraries()
-    import torch
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
-    folder = tmp_path_factory.mktemp("tiny")
-    special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {token: number for number, token in enumerate([*special, *alphabet])}
-    backend = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    backend.decoder = decoders.ByteLevel()
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=backend, bos_token=special[1], eos_token=special[2], unk_token=special[0], pad_token=special[2]
-    )
-    tokenizer.chat_template = TEMPLATE
-    tokenizer.save_pretrained(folder)
-    torch.manual_seed(7)
-    config = LlamaConfig(
-        vocab_size=VOCABULARY,
-        hidden_size=HIDDEN,
-        intermediate_size=INTERMEDIATE,
-        num_hidden_layers=LAYERS,
-        num_attention_heads=HEADS,
-        num_key_value_heads=KV_HEADS,
-        tie_word_embeddings=True,
-        bos_token_id=1,
-        eos_token_id=2,
-    )
-    LlamaForCausalLM(config).save_pretrained(folder)
-    return folder
+    return tiny_model("llama", tmp_path_factory.mktemp("tiny"))
 
 
 @pytest.fixture(scope="session")
-def tiny_gguf(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny_gguf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The numbers and tensor shapes of the tiny llama as GGUF; its weights are zeros, which nothing here looks at."""
     return write_gguf(tmp_path_factory.mktemp("tiny-gguf") / "tiny.gguf")
+
+
+@pytest.fixture(scope="session")
+def tiny_adapter(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A LoRA of all linear layers of the tiny llama (rank 8, alpha 16) with random values, as peft saves it."""
+    modules = [name.split(".")[1] for name in GGUF_NAMES]
+    folder = tmp_path_factory.mktemp("tiny-adapter") / "adapter"
+    return random_adapter(tiny_checkpoint, folder, r=8, lora_alpha=16, target_modules=modules)
+
+
+@pytest.fixture
+def changed(tiny_adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Return a function that copies the tiny adapter, with other values in its config."""
+
+    def change(**values: Any) -> Path:
+        copy = tmp_path_factory.mktemp("changed") / "adapter"
+        shutil.copytree(tiny_adapter, copy)
+        path = copy / "adapter_config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
+        return copy
+
+    return change
 
 
 def write_gguf(path: Path, *, layers: int = LAYERS, intermediate: int = INTERMEDIATE, arch: str = "llama") -> Path:
@@ -135,6 +127,6 @@ def command_pairs() -> list[Pair]:
 @pytest.fixture(scope="session")
 def embedded_checkpoint(embedded_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The embedded model as a transformers checkpoint, made afresh."""
-    from cipher_nb.training.base import checkpoint_for
+    from cipher_nb.training.base.checkpoint import checkpoint_for
 
     return checkpoint_for(embedded_gguf, cache=tmp_path_factory.mktemp("cache"))

@@ -9,8 +9,8 @@ from cipher_nb.engine import swap
 from cipher_nb.engine.server import ServeSpec, serving
 from cipher_nb.training.compat import check_adapter
 from cipher_nb.training.export import export_adapter
-from cipher_nb.training.qlora import load_base, train
-from cipher_nb.training.tokens import load_tokenizer
+from cipher_nb.training.qlora.tokens import load_tokenizer
+from cipher_nb.training.qlora.train import load_base, train
 
 pytestmark = [pytest.mark.slow, pytest.mark.model]
 

@@ -1,0 +1,1 @@
+"""Which training settings suit this workspace: trials, each trained from the base and measured against it."""

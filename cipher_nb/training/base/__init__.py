@@ -1,0 +1,1 @@
+"""The base model: what its file says, and the checkpoint that equals it."""

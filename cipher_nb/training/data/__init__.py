@@ -1,0 +1,1 @@
+"""What is trained on: pairs of verified work, rejected answers and replay, screened and frozen into a dataset."""
