@@ -91,14 +91,12 @@ def collect(events: Iterable[Event], turns: Iterable[Turn], *, since: datetime |
     the task's id or by the commit that shipped it; one that passed is enough, whatever failed before or after. A
     rejection after the last approval takes the task out. Order of the arguments does not matter.
     """
-    turns_of: dict[str, list[Turn]] = {}
-    for turn in sorted(turns, key=lambda turn: (turn.ts, turn.attempt, turn.id)):
-        turns_of.setdefault(turn.task, []).append(turn)
+    turns_of = by_task(turns)
     pairs, dropped = [], []
     for task, history in histories(events).items():
         if not any(since is None or event.ts >= since for event in vouching(history)):
             continue
-        outcome = _pair(task, history, turns_of.get(task, []))
+        outcome = _pair(history, turns_of.get(task, []))
         if isinstance(outcome, Pair):
             pairs.append(outcome)
         else:
@@ -106,7 +104,7 @@ def collect(events: Iterable[Event], turns: Iterable[Turn], *, since: datetime |
     return Collected(tuple(pairs), tuple(dropped))
 
 
-def _pair(task: str, history: Sequence[Event], turns: Sequence[Turn]) -> Pair | str:
+def _pair(history: Sequence[Event], turns: Sequence[Turn]) -> Pair | str:
     """Return the task's pair, or why it has none."""
     vouched, passed = vouching(history), passed_gates(history)
     if rejected_after(history, vouched[-1]):
@@ -117,17 +115,39 @@ def _pair(task: str, history: Sequence[Event], turns: Sequence[Turn]) -> Pair | 
         return "no transcript"
     by = min((event.ts for event in (passed[-1], vouched[-1]) if event.ts != UNDATED), default=None)
     verified = [turn for turn in turns if by is None or turn.ts <= by]
-    proposals = [turn for turn in verified if turn.kind == "proposal"]
     if not verified:
         return "no turn before it was approved and its gate passed"
-    first, last = (proposals[0], proposals[-1]) if proposals else (verified[-1], verified[-1])
+    said_so = [event for event in history if event in vouched or event in passed]
+    return pair_from(verified, said_so, source="approved")
+
+
+def by_task(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
+    """Return the turns of each task, oldest first."""
+    turns_of: dict[str, list[Turn]] = {}
+    for turn in sorted(turns, key=lambda turn: (turn.ts, turn.attempt, turn.id)):
+        turns_of.setdefault(turn.task, []).append(turn)
+    return turns_of
+
+
+def pair_from(turns: Sequence[Turn], events: Iterable[Event], *, source: str) -> Pair | str:
+    """Return the pair of a task's `turns`, with the events behind it; or why there is none.
+
+    The prompt of the first proposal, the reply of the last one; of a conversation its last turn, prompt and all.
+    """
+    proposals = [turn for turn in turns if turn.kind == "proposal"]
+    first, last = (proposals[0], proposals[-1]) if proposals else (turns[-1], turns[-1])
     if not first.messages or first.messages[-1]["role"] != "user":
         return "its prompt does not end with a user turn"
     if not last.reply.strip():
         return "its reply is empty"
-    ids = tuple(event.id for event in history if event.id and (event in vouched or event in passed))
-    finished = last.finish not in ("length", "aborted")
-    return Pair(tuple(dict(message) for message in first.messages), last.reply, ids, task, finished=finished)
+    return Pair(
+        tuple(dict(message) for message in first.messages),
+        last.reply,
+        tuple(event.id for event in events if event.id),
+        last.task,
+        source=source,
+        finished=last.finish not in ("length", "aborted"),
+    )
 
 
 def vouching(history: Iterable[Event]) -> list[Event]:

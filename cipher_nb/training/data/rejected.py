@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from cipher_nb.records import Event, Turn
 from cipher_nb.training.data.history import histories
-from cipher_nb.training.data.pairs import Collected, Pair, rejected_after, vouching
+from cipher_nb.training.data.pairs import Collected, Pair, by_task, pair_from, rejected_after, vouching
 from cipher_nb.training.data.screen import Dropped, screen
 
 REJECTED = "rejected"
@@ -20,13 +20,11 @@ def collect_rejected(events: Iterable[Event], turns: Iterable[Turn]) -> Collecte
     is that of an approved pair, its events are the rejections. A revert or an undo is a rejection, an abort is none.
     What failed its checks on the way to an approved answer was not put before the operator and is left out.
     """
-    turns_of: dict[str, list[Turn]] = {}
-    for turn in sorted(turns, key=lambda turn: (turn.ts, turn.attempt, turn.id)):
-        turns_of.setdefault(turn.task, []).append(turn)
+    turns_of = by_task(turns)
     pairs, dropped = [], []
     for task, history in histories(events).items():
         rejections = _last_rejections(history)
-        outcome = _pair(task, rejections, turns_of.get(task, [])) if rejections else None
+        outcome = _pair(rejections, turns_of.get(task, [])) if rejections else None
         if isinstance(outcome, Pair):
             pairs.append(outcome)
         elif outcome:
@@ -56,25 +54,13 @@ def _last_rejections(history: Sequence[Event]) -> list[Event]:
     return [event for event in rejections if not vouched or rejected_after([event], vouched[-1])]
 
 
-def _pair(task: str, rejections: Sequence[Event], turns: Sequence[Turn]) -> Pair | str:
+def _pair(rejections: Sequence[Event], turns: Sequence[Turn]) -> Pair | str:
     """Return the task's rejected pair, or why it has none."""
     shown = [turn for turn in turns if turn.ts <= rejections[-1].ts]
-    proposals = [turn for turn in shown if turn.kind == "proposal"]
     if not shown:
         return "rejected without a transcript of the answer"
-    first, last = (proposals[0], proposals[-1]) if proposals else (shown[-1], shown[-1])
-    if not first.messages or first.messages[-1]["role"] != "user":
-        return "rejected, but its prompt does not end with a user turn"
-    if not last.reply.strip():
-        return "rejected, but its reply is empty"
-    return Pair(
-        tuple(dict(message) for message in first.messages),
-        last.reply,
-        tuple(event.id for event in rejections if event.id),
-        task,
-        source=REJECTED,
-        finished=last.finish not in ("length", "aborted"),
-    )
+    found = pair_from(shown, rejections, source=REJECTED)
+    return f"rejected, but {found}" if isinstance(found, str) else found
 
 
 def _said(pair: Pair) -> tuple[str, str]:
