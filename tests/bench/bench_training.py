@@ -22,7 +22,6 @@ import json
 import os
 import random
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -207,6 +206,12 @@ def matmul_peak(model: Any) -> float:
     return best
 
 
+def peak_bytes() -> int:
+    """Return the most memory this program held; `ru_maxrss` would count the process that started it as well."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+
+
 def flops(name: str, model: Any, samples: Sequence[Sample]) -> int:
     """What the linear layers compute for `samples`; checkpointing's second forward pass is not counted as work done."""
     config = model.config
@@ -248,7 +253,7 @@ def run(name: str, count: int, *, quantised: bool) -> dict[str, float]:
         with tempfile.TemporaryDirectory() as folder:
             seconds = trl_seconds(name, model, used, folder)
     on_gpu = model.device.type == "cuda"
-    peak = torch.cuda.max_memory_allocated() if on_gpu else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = torch.cuda.max_memory_allocated() if on_gpu else peak_bytes()
     tokens = sum(len(sample.tokens) for sample in samples[BATCH:])
     return {
         "samples_per_s": count / seconds,
