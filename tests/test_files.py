@@ -51,6 +51,7 @@ def test_a_failed_atomic_write_keeps_the_old_file_and_leaves_nothing_beside_it(t
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
 
 
+@pytest.mark.slow
 def test_a_reader_never_sees_half_of_an_atomic_write(tmp_path):
     path = tmp_path / "a.txt"
     files.write_atomic(path, b"0" * 100_000)

@@ -37,6 +37,7 @@ def test_a_token_that_is_not_among_the_likeliest_counts_as_the_last_of_them():
     assert surprisals(Certain("aaab", sure=0.9, blind="b"), "aaab") == [pytest.approx(-math.log(0.001))]
 
 
+@pytest.mark.slow
 @pytest.mark.model
 def test_the_embedded_model_reads_our_text_with_some_ease(embedded_client):
     found = surprisals(embedded_client)

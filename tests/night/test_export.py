@@ -15,6 +15,8 @@ from tests.training.conftest import pair
 from tests.training.llama_cpp_script import base_gguf, random_adapter, script
 from tests.training.runs import write_dataset
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:

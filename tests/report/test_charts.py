@@ -103,6 +103,7 @@ def test_a_picture_follows_the_readers_colours_and_width_and_has_words(folder):
     assert set(re.findall(r'(?:src|srcset)="(.{26})', html)) == {"data:image/svg+xml;base64,"}
 
 
+@pytest.mark.slow
 def test_drawing_does_not_import_pyplot(folder):
     script = (
         "import sys; from pathlib import Path; from cipher_nb.bus.frame import frame_of;"

@@ -99,6 +99,7 @@ def test_a_type_is_never_read_as_a_formula_or_markup_and_stays_short():
     assert len(overview(events).text) < 120
 
 
+@pytest.mark.slow
 def test_drawing_warns_of_nothing_whatever_the_span_or_the_script():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -40,6 +40,7 @@ def test_its_paths_and_methods_are_those_that_are_served() -> None:
     assert described == set(ENDPOINTS)
 
 
+@pytest.mark.slow
 def test_it_is_served_and_its_server_address_leads_to_the_endpoints(lab: Jupyter) -> None:
     with lab.client() as client:
         served = client.get("openapi.json")
@@ -48,6 +49,7 @@ def test_it_is_served_and_its_server_address_leads_to_the_endpoints(lab: Jupyter
         assert client.get(f"{server}/learned").status_code == 200
 
 
+@pytest.mark.slow
 def test_every_endpoint_answers_as_described(spare: Jupyter, fresh: Workspace, engine: SmallEngine) -> None:
     publish(
         fresh.paths.changelog, Changelog("2026-11-30-0210", "2026-11-30T02:10:00Z", "a", "PROVEN", ("p",), 1, 0.1, 0)

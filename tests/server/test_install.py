@@ -9,9 +9,12 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_jupyter_lists_it_as_enabled_and_ok() -> None:
     command = [sys.executable, "-m", "jupyter_server", "extension", "list"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

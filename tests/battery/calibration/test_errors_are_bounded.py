@@ -10,6 +10,8 @@ from cipher_nb.battery.evidence.paired import Tally, lower_bound
 from cipher_nb.battery.gate import compare
 from tests.battery.makers import results
 
+pytestmark = pytest.mark.slow
+
 BOUND = 0.05
 SIZES = [(24, 0.1), (24, 0.3), (100, 0.1), (100, 0.3)]
 

@@ -10,6 +10,8 @@ from cipher_nb.training.qlora.train import train
 from tests.training.conftest import pair
 from tests.training.runs import adapter_bytes
 
+pytestmark = pytest.mark.slow
+
 IGNORE = TrainingSettings(epochs=15, lr=5e-3, batch_size=4)
 KTO = replace(IGNORE, rejections="kto")
 REJECTED = [

@@ -51,6 +51,7 @@ def test_a_pair_keeps_its_place_and_gets_the_events_that_came_to_stand_behind_it
     assert store.path.read_bytes().count(b"\n") == 2  # so that erasing what names an event leaves no older line
 
 
+@pytest.mark.slow
 def test_twenty_thousand_pairs_are_taken_in_at_once(store):
     pairs = [pair(f"t{number}") for number in range(20_000)]
     store.add(pairs)

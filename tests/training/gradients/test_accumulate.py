@@ -8,6 +8,8 @@ from cipher_nb.training.gradients.accumulate import FAMILIES, Stopped, accumulat
 from cipher_nb.training.gradients.batches import Sample
 from tests.tiny_models import VOCABULARY, tiny_model
 
+pytestmark = pytest.mark.slow
+
 WINDOW = 9
 ODDITIES = {
     "gemma2": {"sliding_window": WINDOW, "attn_logit_softcapping": 0.01, "final_logit_softcapping": 0.5},

@@ -15,6 +15,7 @@ def scored():
     return hidden, torch.randint(VOCABULARY, (70,)), lambda states: 5 * torch.tanh(states @ weight.T / 5)
 
 
+@pytest.mark.slow
 def test_losses_and_gradients_in_chunks_are_those_of_all_logits_at_once(scored):
     import torch
 

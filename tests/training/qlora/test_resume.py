@@ -15,6 +15,8 @@ from cipher_nb.transcripts import Transcripts
 from tests.training import runs
 from tests.training.conftest import pair
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = TrainingSettings(epochs=3, lr=5e-3, batch_size=4)
 
 
