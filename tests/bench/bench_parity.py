@@ -82,10 +82,10 @@ def from_server(client: Client, prompts: Sequence[Sequence[int]], *, tokens: int
     answers = []
     for prompt in prompts:
         client.erase_slots()
-        first = client.token_logprobs(prompt, top=20)
-        client.erase_slots()
-        body = {"prompt": list(prompt), "n_predict": tokens, "temperature": 0.0, "return_tokens": True, "seed": 0}
-        answers.append(Answer(first, tuple(client._post("/completion", body)["tokens"])))
+        body = {"prompt": list(prompt), "n_predict": tokens, "n_probs": 20, "temperature": 0.0, "return_tokens": True}
+        told = client._post("/completion", body)
+        likeliest = told["completion_probabilities"][0]["top_logprobs"]
+        answers.append(Answer({row["id"]: row["logprob"] for row in likeliest}, tuple(told["tokens"])))
     return answers
 
 
