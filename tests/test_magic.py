@@ -145,6 +145,7 @@ def test_the_display_is_updated_in_place_about_ten_times_a_second(workspace: Wor
     assert 5 <= shown <= seconds / 0.1 + 2
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_the_words_as_they_come(workspace: Workspace, server: ScriptedServer) -> None:
     server.pieces = ["Use \x1b[31m", "Path."]
     code = "from IPython.terminal.interactiveshell import TerminalInteractiveShell as T; s = T.instance()\n"

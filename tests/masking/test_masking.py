@@ -27,6 +27,7 @@ def test_every_planted_secret_is_masked_and_its_surroundings_stay() -> None:
     assert (len({each.kind for each in secrets}), len(secrets), len(exact)) == (40, 430, 430)
 
 
+@pytest.mark.slow
 def test_ordinary_lines_stay() -> None:
     masker, lines = Masker(), ordinary(SEED, 2_000)
     assert len(lines) == 2_000

@@ -36,6 +36,7 @@ def folder(ws: Workspace) -> NightFolder:
     return folder
 
 
+@pytest.mark.slow
 def test_the_operators_return_stops_the_training_and_the_same_night_goes_on_at_that_step(
     ws: Workspace, folder: NightFolder
 ) -> None:

@@ -78,6 +78,7 @@ def test_anchors_are_named(folder):
     assert "Against best failed: composite fell" in words
 
 
+@pytest.mark.slow
 def test_guards_cost_overfitting_and_leaks_have_their_place(folder):
     nights.wide(folder, drift={"nats_per_token": 0.7, "budget": 0.5, "passed": False})
     words = words_of(page_of(folder))
@@ -98,6 +99,7 @@ def test_an_older_night_has_no_empty_places_for_what_it_did_not_know(folder):
         assert absent not in words
 
 
+@pytest.mark.slow
 def test_the_page_shows_five_regressions_with_their_differences(folder):
     nights.wide(folder)
     html = page_of(folder)
@@ -225,6 +227,7 @@ def test_a_page_that_cannot_be_written_is_one_sentence(tmp_path):
         write(tmp_path / "file" / "2026-11-30-0200")
 
 
+@pytest.mark.slow
 def test_writing_again_gives_the_same_bytes(folder):
     nights.staged(folder)
     assert write(folder).read_bytes() == write(folder).read_bytes()

@@ -383,6 +383,7 @@ def test_what_may_not_be_read_is_left_out_and_named(project):
     assert "calc.py" in names(project / ".aide/sandboxes/t1")
 
 
+@pytest.mark.slow
 def test_folders_that_a_check_closed_or_nested_deep_are_removed(project):
     code = """
 import os, pathlib, sys

@@ -92,6 +92,7 @@ def test_a_rejection_keeps_its_reason_and_pattern(client: httpx.Client, ws: Work
     assert (event.task, event.pattern, event.fields["reason"]) == (task, "One-liners", "too clever")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("doors", [("cli", "widget", "http"), ("widget", "http", "cli"), ("http", "cli", "widget")])
 def test_three_doors_lead_to_one_approval(client: httpx.Client, ws: Workspace, doors: tuple[str, ...]) -> None:
     task, panel = verified(ws), TaskPanel(ws)

@@ -27,6 +27,7 @@ def test_the_loss_falls_and_every_step_is_reported(tmp_path, tiny_checkpoint, co
     assert result.pair_ids == tuple(pair.id for pair in command_pairs)
 
 
+@pytest.mark.slow
 def test_the_same_seed_and_data_give_the_same_bytes_and_another_seed_others(tmp_path, tiny_checkpoint, command_pairs):
     import torch
 
