@@ -173,6 +173,8 @@ TEMPLATE = """\
 # slots = 4                      # requests answered at once
 # context_tokens = 16384         # shared by all slots
 # threads = 0                    # 0: as many as there are cores
+# start_timeout_s = 120          # how long a server may take until it answers
+# request_timeout_s = 300        # how long one answer may take
 
 [bus]
 # fsync = "interval"             # "always": an event survives a power cut; "interval": all but the last second's do

@@ -55,7 +55,7 @@ def night_run(*, ws: Workspace, out: Output, when_idle: str | None, since: str |
 @on_workspace
 def night_status(*, ws: Workspace, out: Output) -> None:
     """Say whether a night runs, and how the newest one stands."""
-    from cipher_nb.night.run import is_running
+    from cipher_nb.night.alone import is_running
 
     newest = next(iter(ws.nights()), None)
     data: dict[str, Any] = {"running": is_running(ws.parts), "run_id": newest.run_id if newest else ""}

@@ -13,7 +13,7 @@ from cipher_nb.engine.steady import SteadyServers
 from cipher_nb.night.folder import NightFolder, Progress
 from cipher_nb.night.healing import Weak, healing_pairs
 from cipher_nb.night.parts import Parts
-from cipher_nb.night.work import Work, sealed_texts
+from cipher_nb.night.work import Work
 from cipher_nb.training.data.dataset import Dataset, freeze, replay_wanted
 from cipher_nb.training.data.general_prompts import GENERAL_PROMPTS
 from cipher_nb.training.data.pairs import Pair
@@ -44,7 +44,7 @@ def mix(
         _base_replay(parts, folder, model, len(learned), weak) if own_replay is None else own_replay,
         share=settings.replay_share,
         seed=settings.seed,
-        sealed_texts=sealed_texts(parts),
+        sealed_texts=work.sealed_texts,
         path=folder.dataset,
         secrets=parts.config.bus.secrets,
         trained_before=work.trained_before,
@@ -68,7 +68,7 @@ def _base_replay(
     return replay_pairs(
         model,
         replay_prompts(parts.config, math.ceil(wanted * (1 + REPLAY_SPARE)), failed={each.category for each in weak}),
-        path=parts.paths.replay / f"{parts.base_sha256[:12]}.jsonl",
+        path=parts.base_answers,
         on_progress=Progress(folder, "replay answers of the base"),
     )
 

@@ -13,6 +13,7 @@ from cipher_nb.config import Config
 from cipher_nb.files import sha256_of
 from cipher_nb.paths import Paths
 from cipher_nb.records import Clock
+from cipher_nb.training.base.checkpoint import checkpoint_for
 from cipher_nb.transcripts import Transcripts
 
 
@@ -33,3 +34,13 @@ class Parts:
     def base_sha256(self) -> str:
         """The hash of the model's file, read once: a night names the base many times."""
         return sha256_of(self.model())
+
+    @property
+    def base_answers(self) -> Path:
+        """Where the base's own answers are kept, those that are replayed."""
+        return self.paths.replay / f"{self.base_sha256[:12]}.jsonl"
+
+    def checkpoint(self) -> Path:
+        """Return the transformers checkpoint that is trained on: the one that is set, else one made of the model."""
+        named = self.config.training.base
+        return Path(named).expanduser() if named else checkpoint_for(self.model(), cache=self.cache)

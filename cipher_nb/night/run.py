@@ -9,16 +9,13 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
-from cipher_nb.errors import NightBusyError
+from cipher_nb.night.alone import alone
 from cipher_nb.night.folder import NightFolder, begun_at, list_nights, new_night, resumable, take_up
 from cipher_nb.night.idle import is_idle, last_activity
 from cipher_nb.night.jobs import Job, NotebookJob, check_parameters
@@ -53,11 +50,11 @@ def run_night(
 ) -> NightOutcome:
     """Run `job` to its end, or resume the night that died or was stopped, and return how it ended.
 
-    Every night that began ends with a page. Raises NightBusyError when another night runs, ConfigError for a job whose
-    parameters do not fit its notebooks; neither begins a night.
+    Every night that began ends with a page. Raises NightBusyError when another night or trials run, ConfigError for a
+    job whose parameters do not fit its notebooks; neither begins a night.
     """
     check_parameters(job)
-    with _one_at_a_time(parts):
+    with alone(parts):
         now = parts.clock()
         if when_idle is not None and not is_idle(parts.bus, parts.transcripts, now=now, for_at_least=when_idle):
             seen = last_activity(parts.bus, parts.transcripts)
@@ -70,29 +67,6 @@ def run_night(
             take_up(old, now)
         status, reason = _run_notebooks(parts, job, folder, stop_when_active=when_idle is not None, on_watch=on_watch)
         return _end(parts, folder, status, reason, page, resumed=old is not None)
-
-
-@contextmanager
-def _one_at_a_time(parts: Parts) -> Iterator[None]:
-    parts.paths.aide.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(parts.paths.night_lock, timeout=0)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise NightBusyError(f"another night runs on {parts.paths.root}; see: cipher-nb night status") from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def is_running(parts: Parts) -> bool:
-    """Tell whether a night holds the workspace's lock."""
-    try:
-        with _one_at_a_time(parts):
-            return False
-    except NightBusyError:
-        return True
 
 
 def _close_the_dead(parts: Parts, page: Page) -> None:

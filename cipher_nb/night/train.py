@@ -14,7 +14,6 @@ from cipher_nb.errors import NightStoppedError, TrainingError
 from cipher_nb.night.folder import NightFolder, Progress
 from cipher_nb.night.parts import Parts
 from cipher_nb.records import format_ts
-from cipher_nb.training.base.checkpoint import checkpoint_for
 from cipher_nb.training.data.dataset import read_dataset
 from cipher_nb.training.export import Converter, export_adapter
 from cipher_nb.training.manifest import manifest_of
@@ -44,7 +43,7 @@ def train_stage(
     adapter = folder.path / "adapter"
     trained = train(
         read_dataset(folder.dataset),
-        checkpoint=_checkpoint(parts),
+        checkpoint=parts.checkpoint(),
         settings=parts.config.training,
         out=adapter,
         on_step=tell,
@@ -86,15 +85,9 @@ def export_stage(parts: Parts, folder: NightFolder) -> dict[str, Any]:
     return {"adapter": exported.id, "bytes": path.stat().st_size}
 
 
-def _checkpoint(parts: Parts) -> Path:
-    if parts.config.training.base:
-        return Path(parts.config.training.base).expanduser()
-    return checkpoint_for(parts.model(), cache=parts.cache)
-
-
 def _converter(parts: Parts) -> Converter | None:
     script = parts.config.training.convert_script
-    return Converter(Path(script).expanduser(), _checkpoint(parts)) if script else None
+    return Converter(Path(script).expanduser(), parts.checkpoint()) if script else None
 
 
 def _summary(trained: Trained, parts: Parts) -> dict[str, Any]:

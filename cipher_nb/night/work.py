@@ -23,13 +23,15 @@ class Work:
     """The pairs that may be trained on, oldest first, and the work that may not, each with the reason.
 
     `trained_before` are ids of the pairs that the adapter judged last was trained on: what is not among them is new.
-    `rejected` is what the operator turned down, where the settings have it learned from.
+    `rejected` is what the operator turned down, where the settings have it learned from. `sealed_texts` is what the
+    battery's own samples ask: what an operator's file asks may be work of theirs, and is retired.
     """
 
     pairs: tuple[Pair, ...]
     left_out: tuple[LeftOut, ...]
     trained_before: frozenset[str]
     rejected: tuple[Pair, ...]
+    sealed_texts: tuple[str, ...]
 
     @property
     def new_count(self) -> int:
@@ -48,7 +50,8 @@ def verified_work(parts: Parts, folder: NightFolder, events: Sequence[Event], *,
     """
     stood, left_out = _standing(parts, events, since)
     rejected, without_pair = _rejected(parts, events)
-    usable, screened = screen(stood, sealed_texts(parts), secrets=parts.config.bus.secrets)
+    sealed = _sealed_texts(parts)
+    usable, screened = screen(stood, sealed, secrets=parts.config.bus.secrets)
     last = next(judged(parts, besides=folder), None)
     return Work(
         pairs=tuple(usable),
@@ -58,6 +61,7 @@ def verified_work(parts: Parts, folder: NightFolder, events: Sequence[Event], *,
         ),
         trained_before=frozenset(pair.id for pair in read_pairs(last.dataset)) if last else frozenset(),
         rejected=rejected,
+        sealed_texts=sealed,
     )
 
 
@@ -69,10 +73,9 @@ def judged(parts: Parts, *, besides: NightFolder) -> Iterator[NightFolder]:
             yield night
 
 
-def sealed_texts(parts: Parts) -> list[str]:
-    """Return what the battery's own samples ask: what an operator's file asks may be work of theirs, and is retired."""
+def _sealed_texts(parts: Parts) -> tuple[str, ...]:
     asked = questions(parts.config, parts.paths).categories
-    return [sample.user_text for name, samples in asked.items() if name in CATEGORIES for sample in samples]
+    return tuple(sample.user_text for name, samples in asked.items() if name in CATEGORIES for sample in samples)
 
 
 def _standing(parts: Parts, events: Sequence[Event], since: datetime) -> tuple[tuple[Pair, ...], list[tuple[str, str]]]:

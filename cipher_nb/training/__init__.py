@@ -1,1 +1,1 @@
-"""Verified pairs in, a GGUF adapter out: pairs, replay, dataset, base, batches, qlora, export, compat, manifest."""
+"""Verified pairs in, a GGUF adapter out: data, base, gradients, qlora, export; and whether an adapter fits a base."""

@@ -116,7 +116,7 @@ def test_an_active_operator_is_left_alone(ws: Workspace) -> None:
 
 
 def test_one_night_at_a_time(ws: Workspace) -> None:
-    with FileLock(ws.paths.night_lock), pytest.raises(NightBusyError, match="another night runs"):
+    with FileLock(ws.paths.night_lock), pytest.raises(NightBusyError, match="another night, or trials, run on"):
         run(ws, ("one", FINISH_ALL))
     assert ws.nights() == []
 

@@ -77,10 +77,9 @@ def base_replay(
     parts: Parts, model: Model, count: int, categories: Sequence[str], *, on_progress: OnProgress
 ) -> list[Pair]:
     """Return up to `count` answers of the base, half to general prompts, half to practice of `categories`."""
-    path = parts.paths.replay / f"{parts.base_sha256[:12]}.jsonl"
     kept: list[Prompt] = [sample.messages for sample in _spread(parts, categories, count // 2)]
     prompts = [*kept, *general_prompts(count - len(kept), seed=parts.config.training.seed)]
-    return replay_pairs(model, prompts, path=path, on_progress=on_progress)
+    return replay_pairs(model, prompts, path=parts.base_answers, on_progress=on_progress)
 
 
 def file_replay(parts: Parts, count: int, categories: Sequence[str], *, path: Path) -> list[Pair]:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cipher_nb.battery.samples import Sample
+from cipher_nb.night.alone import alone
 from cipher_nb.night.trials.plan import Trial
 from cipher_nb.night.trials.run import after_the_grid
 from cipher_nb.night.trials.study import Say, Study
-from cipher_nb.night.trials.training import alone, answers, made
+from cipher_nb.night.trials.training import answers, made
 from cipher_nb.training.qlora.loop import Step
 
 REHEARSED_ANSWERS = 16
@@ -68,7 +69,7 @@ def rehearse(study: Study) -> Pace:
     steps: list[Step] = []
     samples = _some(study.samples)
     begun = time.monotonic()
-    with alone(study), made(study, pairs, settings=settings, on_step=steps.append) as adapter:
+    with alone(study.parts), made(study, pairs, settings=settings, on_step=steps.append) as adapter:
         stepping_s = sum(step.tokens for step in steps) / steps[-1].tokens_per_s
         answering: list[float] = []
         answers(study, adapter, samples, on_progress=lambda *_: answering.append(time.monotonic()))

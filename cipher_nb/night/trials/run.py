@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from cipher_nb.errors import BatteryError, CipherError
+from cipher_nb.night.alone import alone
 from cipher_nb.night.folder import NightFolder, Progress
 from cipher_nb.night.trials.evidence import Findings
 from cipher_nb.night.trials.plan import Trial
 from cipher_nb.night.trials.store import Outcome, scores_of
 from cipher_nb.night.trials.study import Say, Study
-from cipher_nb.night.trials.training import alone, answers, made
+from cipher_nb.night.trials.training import answers, made
 from cipher_nb.training.qlora.loop import Step
 
 
@@ -26,7 +27,7 @@ def run_trials(study: Study, *, say: Say = lambda text: None) -> Findings:
     Raises NightBusyError while a night or other trials run.
     """
     running = _Running(study, say, total=study.plan.count())
-    with alone(study):
+    with alone(study.parts):
         grid = [running.outcome(trial) for trial in study.plan.grid()]
         return _findings(study, [*grid, *map(running.outcome, after_the_grid(study, grid))])
 

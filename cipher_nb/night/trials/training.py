@@ -6,9 +6,6 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from cipher_nb.adapters.serving import spec_of
 from cipher_nb.battery import runner
@@ -16,11 +13,9 @@ from cipher_nb.battery.results import Results
 from cipher_nb.battery.samples import Sample
 from cipher_nb.config import TrainingSettings
 from cipher_nb.engine.steady import steady_serving
-from cipher_nb.errors import NightBusyError
 from cipher_nb.night.coderun import code_runner
 from cipher_nb.night.measure import header_for
 from cipher_nb.night.trials.study import Study
-from cipher_nb.training.base.checkpoint import checkpoint_for
 from cipher_nb.training.data.pairs import Pair
 from cipher_nb.training.export import Exported, export_adapter
 from cipher_nb.training.qlora.loop import Step
@@ -36,20 +31,6 @@ class Made:
 
 
 @contextmanager
-def alone(study: Study) -> Iterator[None]:
-    """Keep nights and other trials away for the length of a `with` block; NightBusyError where one runs."""
-    lock = FileLock(study.parts.paths.night_lock, timeout=0)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise NightBusyError(f"a night or other trials run on {study.parts.paths.root}; wait for their end") from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-@contextmanager
 def made(
     study: Study,
     pairs: Sequence[Pair],
@@ -62,7 +43,7 @@ def made(
     shutil.rmtree(scratch, ignore_errors=True)
     try:
         trained = train(
-            pairs, checkpoint=_checkpoint(study), settings=settings, out=scratch / "adapter", on_step=on_step
+            pairs, checkpoint=study.parts.checkpoint(), settings=settings, out=scratch / "adapter", on_step=on_step
         )
         exported = export_adapter(scratch / "adapter", base_gguf=study.parts.model(), out_dir=scratch)
         yield Made(trained, exported)
@@ -88,8 +69,3 @@ def answers(
             run_code=code_runner(parts.config.sandbox),
             on_progress=on_progress,
         )
-
-
-def _checkpoint(study: Study) -> Path:
-    base = study.parts.config.training.base
-    return Path(base).expanduser() if base else checkpoint_for(study.parts.model(), cache=study.parts.cache)

@@ -50,7 +50,10 @@ def test_the_best_of_the_grid_is_confirmed_with_more_seeds(study):
 
 
 def test_a_night_that_runs_keeps_trials_away(study):
-    with FileLock(study.parts.paths.night_lock), pytest.raises(NightBusyError, match="a night or other trials run on"):
+    with (
+        FileLock(study.parts.paths.night_lock),
+        pytest.raises(NightBusyError, match="another night, or trials, run on"),
+    ):
         run_trials(study)
 
 
