@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cipher_nb.report.live import LiveLine
+from cipher_nb.report.plain import duration
 from cipher_nb.training.qlora.loop import Step
 
 BAR_CELLS = 24
@@ -26,11 +27,5 @@ def step_text(step: Step) -> str:
     cells = BAR_CELLS * step.number // step.total
     bar = "█" * cells + "░" * (BAR_CELLS - cells)
     speed = f"loss {step.loss:.3f} · {step.tokens_per_s:,.0f} tokens/s"
-    left = f" · {_duration(step.seconds_left)} left" if step.number < step.total else ""
+    left = f" · {duration(step.seconds_left)} left" if step.number < step.total else ""
     return f"{bar} {step.number} of {step.total} steps · {speed}{left}"
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

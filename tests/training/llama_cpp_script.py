@@ -36,9 +36,14 @@ def script() -> Path:
 
 def convert_all(jobs: Iterable[Sequence[Any]]) -> None:
     """Run the script once per list of arguments, all in one process: its imports cost seconds."""
+    offline(_MANY, [str(script()), [list(map(str, job)) for job in jobs]])
+
+
+def offline(code: str, request: Any) -> None:
+    """Run Python code in a process of its own that reads `request` as JSON from stdin and asks no network."""
     run = subprocess.run(
-        [sys.executable, "-c", _MANY],
-        input=json.dumps([str(script()), [list(map(str, job)) for job in jobs]]),
+        [sys.executable, "-c", code],
+        input=json.dumps(request),
         env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.training.llama_cpp_script import script
+from tests.training.llama_cpp_script import offline, script
 
 # The converter knows real tokenizers only, by their hash. The tokens get names in ASCII, since the server gives no
 # probabilities beside a token that is no whole character; the loader looks up the line feed and, for phi3, four more.
@@ -42,14 +38,4 @@ for checkpoint, gguf in jobs.items():
 
 def convert_models(jobs: Mapping[Path, Path]) -> None:
     """Write every checkpoint (a key) with float32 weights to its GGUF file (the value)."""
-    request = [str(script().parent), {str(checkpoint): str(gguf) for checkpoint, gguf in jobs.items()}]
-    run = subprocess.run(
-        [sys.executable, "-c", _CONVERT],
-        input=json.dumps(request),
-        env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    assert run.returncode == 0, run.stderr[-3000:]
+    offline(_CONVERT, [str(script().parent), {str(checkpoint): str(gguf) for checkpoint, gguf in jobs.items()}])

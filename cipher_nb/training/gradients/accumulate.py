@@ -75,13 +75,12 @@ def sharing(causal_lm: Any) -> Iterator[None]:
 
 
 def response_losses(causal_lm: Any, samples: Sequence[Sample]) -> torch.Tensor:
-    """Return the cross-entropy of each response token, sample after sample in sorted order."""
+    """Return the cross-entropy of each response token, sample after sample in sorted order; only within `sharing`."""
     import torch
 
     if why_plain(causal_lm):
         return torch.cat([_plain_losses(causal_lm, sample) for sample in sorted(samples)])
-    with sharing(causal_lm):
-        return _tree_losses(causal_lm, samples)
+    return _tree_losses(causal_lm, samples)
 
 
 def _plain_losses(causal_lm: Any, sample: Sample) -> torch.Tensor:

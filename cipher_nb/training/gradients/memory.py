@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cipher_nb.config import TrainingSettings
 from cipher_nb.errors import TrainingError
-from cipher_nb.training.gradients.accumulate import response_losses, why_plain
+from cipher_nb.training.gradients.accumulate import response_losses, sharing, why_plain
 from cipher_nb.training.gradients.batches import Sample
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _kept_bytes(causal_lm: Any) -> int:
             kept[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    with torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
+    with sharing(causal_lm), torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
         losses = response_losses(causal_lm, [Sample((0,) * _PROBE_TOKENS, 1)])
     del losses
     return sum(kept.values())
