@@ -92,7 +92,7 @@ class TrainingSettings:
 
     `targets` are the linear layers that get an adapter, by their names in transformers (such as "q_proj"); empty means
     all but the output's. `micro_batch_tokens` is what one forward pass takes at the most, `max_memory_gb` what training
-    may take at the most; 0 means what the machine has free. `load_in_4bit` "auto" means NF4 for bases over a billion
+    may take at the most; 0 means what is free. `load_in_4bit` "auto" means NF4 for bases over a billion
     parameters. `replay_file` (JSONL) stands in for the base's own answers. `rejections` "kto" also learns from what the
     operator rejected. `convert_script` is a llama.cpp convert_lora_to_gguf.py that exports instead of our exporter.
     """
@@ -217,7 +217,7 @@ TEMPLATE = """\
 # max_grad_norm = 1.0            # longer gradients are clipped
 # max_tokens = 1024              # a pair that is longer is left out
 # micro_batch_tokens = 1024      # what one forward pass takes at the most
-# max_memory_gb = 0.0            # what training may take at the most; 0: what the machine has free
+# max_memory_gb = 0.0            # what training may take at the most; 0: what is free
 # seed = 0
 # load_in_4bit = "auto"          # "auto": NF4 for bases over a billion parameters, else the served weights
 # replay_share = 0.3             # of the final dataset

@@ -24,6 +24,7 @@ from cipher_nb.engine import swap
 from cipher_nb.engine.client import Client
 from cipher_nb.engine.server import ServeSpec, serving
 from cipher_nb.engine.swap import SwapProof
+from cipher_nb.free_memory import free_memory
 from cipher_nb.model import Message, OnText, Reply
 
 STATE_FILE = "preface.bin"
@@ -158,9 +159,7 @@ def steady_settings(settings: EngineSettings) -> dict[str, Any]:
 
 def _server_count(spec: ServeSpec) -> int:
     """Return how many servers to run: one a slot, but at least one thread and, beside the first, room for the model."""
-    import psutil
-
-    in_memory = psutil.virtual_memory().available // (2 * spec.model.stat().st_size)
+    in_memory = free_memory() // (2 * spec.model.stat().st_size)
     return max(1, min(spec.settings.slots, _threads(spec.settings), in_memory))
 
 

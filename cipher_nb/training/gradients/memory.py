@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cipher_nb.config import TrainingSettings
 from cipher_nb.errors import TrainingError
+from cipher_nb.free_memory import free_memory
 from cipher_nb.training.gradients.accumulate import response_losses, sharing, why_plain
 from cipher_nb.training.gradients.batches import Sample
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 GB = 10**9
 RESERVE_BYTES = GB // 2
-"""What is left to the rest of the machine where no limit is set."""
+"""What is left to others where no limit is set."""
 WORKING_LAYERS = 4
 """What is in work beside that, as a multiple of what one layer leaves behind."""
 SLACK = 1.5
@@ -65,7 +66,7 @@ class Cost:
 
 
 def plan_memory(causal_lm: Any, *, longest: int, settings: TrainingSettings) -> Plan:
-    """Return how samples of up to `longest` tokens are trained on within `max_memory_gb`, or what the machine has free.
+    """Return how samples of up to `longest` tokens are trained on within `max_memory_gb`, or what is free.
 
     What a token leaves behind is measured in a short pass. Where a micro-batch does not fit, gradient checkpointing
     (the same gradients, a third more time) comes first, then smaller micro-batches. Raises TrainingError where the
@@ -140,7 +141,6 @@ def _held(device: torch.device) -> int:
 
 
 def _allowed(device: torch.device, settings: TrainingSettings) -> int:
-    import psutil
     import torch
 
     if settings.max_memory_gb:
@@ -149,7 +149,7 @@ def _allowed(device: torch.device, settings: TrainingSettings) -> int:
         cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         free = torch.cuda.mem_get_info(device)[0] + cached
     else:
-        free = psutil.virtual_memory().available
+        free = free_memory()
     return _held(device) + free - RESERVE_BYTES
 
 
