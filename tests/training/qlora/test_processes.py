@@ -2,6 +2,7 @@
 
 import json
 import socket
+from dataclasses import replace
 
 import pytest
 
@@ -32,14 +33,23 @@ def tensors(folder):
     return load_file(folder / "adapter_model.safetensors")
 
 
-def test_two_processes_have_the_losses_and_the_adapter_of_one(tmp_path, tiny_checkpoint, command_pairs):
+@pytest.mark.parametrize("rejections", ["ignore", "kto"])
+def test_two_processes_have_the_losses_and_the_adapter_of_one(tmp_path, tiny_checkpoint, command_pairs, rejections):
+    rejected = [replace(pair, response="rm -rf", source="rejected") for pair in command_pairs[:3]]
+    arguments = {}
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-    command = runs.arguments(tmp_path / "one", command_pairs, tiny_checkpoint, name="adapter")
-    one = json.loads(runs.start(["cipher_nb.training", *command]).communicate(timeout=300)[0])
-    command = runs.arguments(tmp_path / "two", command_pairs, tiny_checkpoint, name="adapter")
-    two, log = launched(command, processes=2)
+        arguments[name] = runs.arguments(
+            tmp_path / name,
+            [*command_pairs, *rejected],
+            tiny_checkpoint,
+            name="adapter",
+            config=f'{runs.CONFIG}rejections = "{rejections}"\n',
+        )
+    one = json.loads(runs.start(["cipher_nb.training", *arguments["one"]]).communicate(timeout=300)[0])
+    two, log = launched(arguments["two"], processes=2)
     assert len(one["losses"]) == 9
+    assert len(one["pair_ids"]) == len(command_pairs) + (3 if rejections == "kto" else 0)
     assert two["losses"] == pytest.approx(one["losses"], abs=1e-5)
     alone, together = tensors(tmp_path / "one" / "adapter"), tensors(tmp_path / "two" / "adapter")
     assert list(alone) == list(together)
