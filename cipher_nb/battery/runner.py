@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from cipher_nb.battery.code import RunCode
 from cipher_nb.battery.results import Header, Results, Row, append_header, append_row, read_results
 from cipher_nb.battery.samples import Sample
 from cipher_nb.battery.scorers import choose, score
+from cipher_nb.battery.workers import share_out
 from cipher_nb.errors import BatteryError, EngineError
 from cipher_nb.model import Model
 
@@ -41,22 +40,21 @@ def run(
     known = _known(path, header)
     wanted = {sample.id: sample for sample in samples}
     rows = {name: row for name, row in known.items() if name in wanted}
-    # what begins alike is asked together, and the server keeps what it has read
+    # what begins alike is asked by one worker, and the server keeps what it has read
     todo = sorted((sample for name, sample in wanted.items() if name not in rows), key=_beginning)
     total = len(wanted)
     _report(on_progress, len(rows), total)
-    with ThreadPoolExecutor(workers, thread_name_prefix="battery") as pool:
-        futures = [pool.submit(_answer_unless, should_stop, sample, model, run_code) for sample in todo]
-        try:
-            for future in as_completed(futures):
-                row = future.result()
-                if row is not None:
-                    append_row(path, row)
-                    rows[row.sample] = row
-                    _report(on_progress, len(rows), total)
-        finally:
-            if sys.exception() is not None:
-                pool.shutdown(wait=False, cancel_futures=True)
+
+    def keep(row: Row | None) -> None:
+        if row is not None:
+            append_row(path, row)
+            rows[row.sample] = row
+            _report(on_progress, len(rows), total)
+
+    def answer(sample: Sample) -> Row | None:
+        return None if should_stop and should_stop() else _answered(sample, model, run_code)
+
+    share_out(todo, answer, alike=_beginning, workers=workers, take=keep)
     return Results(header, tuple(rows[name] for name in wanted if name in rows))
 
 
@@ -75,12 +73,6 @@ def _known(path: Path, header: Header) -> dict[str, Row]:
 
 def _beginning(sample: Sample) -> tuple[str, str, list[str]]:
     return sample.category, sample.family, [message["content"] for message in sample.messages[:-1]]
-
-
-def _answer_unless(
-    should_stop: Callable[[], bool] | None, sample: Sample, model: Model, run_code: RunCode | None
-) -> Row | None:
-    return None if should_stop and should_stop() else _answered(sample, model, run_code)
 
 
 def _answered(sample: Sample, model: Model, run_code: RunCode | None) -> Row:

@@ -9,7 +9,6 @@ from several such servers side by side: they share the model's file in memory, a
 from __future__ import annotations
 
 import os
-import queue
 import shutil
 import tempfile
 import threading
@@ -37,6 +36,7 @@ class Steady:
     def __init__(self, client: Client) -> None:
         self.client = client
         self._saved: str | None = None
+        self._before: Sequence[Message] | None = None
         self._lock = threading.Lock()
 
     def serve(self, adapter: str) -> SwapProof:
@@ -66,8 +66,13 @@ class Steady:
             self._settle(messages)
             return self.client.next_token_logprobs(messages, top=top)
 
+    def knows(self, messages: Sequence[Message]) -> bool:
+        """Tell whether the last question stood behind the same messages as this one."""
+        return self._before == messages[:-1]
+
     def _settle(self, messages: Sequence[Message]) -> None:
         """Bring the slot into the state that every question behind the same messages meets."""
+        self._before = messages[:-1]
         preface = self.client.templates.preface(messages)
         if not preface:
             self.client.erase_slots()
@@ -82,29 +87,29 @@ class Steady:
 
 
 class SteadyServers:
-    """A `Model` that hands each question to whichever of several `Steady` servers is free.
+    """A `Model` that hands each question to a free one of several `Steady` servers, if it can to one that knows how it
+    begins.
 
     Ask it with `workers` requests at a time. `client` is that of the first server; who changes the adapter there calls
     `serve` before the next question.
     """
 
     def __init__(self, members: Sequence[Steady]) -> None:
-        self._members = tuple(members)
-        self._free: queue.SimpleQueue[Steady] = queue.SimpleQueue()
-        for member in self._members:
-            self._free.put(member)
+        self.members = tuple(members)
+        self._free = list(members)
+        self._freed = threading.Condition()
 
     @property
     def workers(self) -> int:
-        return len(self._members)
+        return len(self.members)
 
     @property
     def client(self) -> Client:
-        return self._members[0].client
+        return self.members[0].client
 
     def serve(self, adapter: str) -> SwapProof:
         """Make `adapter` the one that answers on every server, and return the first one's proof; see `swap.serve`."""
-        proofs = [member.serve(adapter) for member in self._members]
+        proofs = [member.serve(adapter) for member in self.members]
         return proofs[0]
 
     def chat(
@@ -117,22 +122,27 @@ class SteadyServers:
         schema: Mapping[str, Any] | None = None,
         on_text: OnText | None = None,
     ) -> Reply:
-        with self._one() as member:
+        with self._one(messages) as member:
             return member.chat(
                 messages, max_tokens=max_tokens, temperature=temperature, seed=seed, schema=schema, on_text=on_text
             )
 
     def next_token_logprobs(self, messages: Sequence[Message], *, top: int = 64) -> Mapping[str, float]:
-        with self._one() as member:
+        with self._one(messages) as member:
             return member.next_token_logprobs(messages, top=top)
 
     @contextmanager
-    def _one(self) -> Iterator[Steady]:
-        member = self._free.get()
+    def _one(self, messages: Sequence[Message]) -> Iterator[Steady]:
+        with self._freed:
+            self._freed.wait_for(lambda: self._free)
+            member = min(self._free, key=lambda each: not each.knows(messages))
+            self._free.remove(member)
         try:
             yield member
         finally:
-            self._free.put(member)
+            with self._freed:
+                self._free.append(member)
+                self._freed.notify()
 
 
 @contextmanager

@@ -74,6 +74,17 @@ def test_answers_are_the_same_to_the_bit_in_any_order_after_a_restart_and_on_any
 
 @pytest.mark.slow
 @pytest.mark.model
+def test_a_question_goes_to_the_free_server_that_knows_how_it_begins(embedded_gguf: Path, tmp_path: Path) -> None:
+    with steady_serving(spec(embedded_gguf, tmp_path, slots=2)) as model:
+        first, second = model.members
+        (one, _), (other, _) = QUESTIONS[0], QUESTIONS[-1]
+        for asked in (one, other, other, one, other):
+            model.next_token_logprobs(asked, top=1)
+        assert (first.knows(one), second.knows(other)) == (True, True)
+
+
+@pytest.mark.slow
+@pytest.mark.model
 def test_answers_are_those_of_the_adapter_served_whatever_else_is_loaded(embedded_gguf: Path, tmp_path: Path) -> None:
     first, second = (write_adapter(tmp_path / f"{name}.gguf", name=name, seed=ord(name)) for name in "ab")
     asked = QUESTIONS[:6]
