@@ -67,7 +67,8 @@ class _Cells:
     def one(self, tag: str, column: int, content: str, *, scope: str = "") -> str:
         attributes = f' scope="{scope}"' if scope else ""
         if self.styled:
-            attributes += f' style="{_STYLE[1 + self.right[column]]}"'
+            whole = ";overflow-wrap:normal" if scope == "col" else ""
+            attributes += f' style="{_STYLE[1 + self.right[column]]}{whole}"'
         elif self.right[column]:
             attributes += ' class="number"'
         return f"<{tag}{attributes}>{escape(content)}</{tag}>"

@@ -67,18 +67,14 @@ def trials_table(findings: Findings) -> Table:
 def _row(finding: Finding) -> tuple[str, ...]:
     return (
         finding.setting.name,
-        _in_one(finding.target),
-        _in_one(finding.elsewhere),
-        f"{plain(finding.worst_category, 40)} {_in_one(finding.worst)}",
-        _in_one(finding.composite),
+        with_interval(finding.target),
+        with_interval(finding.elsewhere),
+        f"{plain(finding.worst_category, 40)} {with_interval(finding.worst)}",
+        with_interval(finding.composite),
         _over_seeds(finding),
         f"{finding.last_loss:.2f}",
         duration(finding.seconds),
     )
-
-
-def _in_one(change: Change) -> str:
-    return with_interval(change).replace(" to ", "\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}")
 
 
 def with_interval(change: Change) -> str:

@@ -29,7 +29,7 @@ def test_the_table_has_a_row_a_setting_with_intervals_and_the_range_over_seeds()
     table = trials_table(whole(Plan()))
     rows = {row[0]: row for row in table.rows}
     assert len(rows) == 12
-    assert rows["1e-4 · 0%"][1].replace("\N{NO-BREAK SPACE}", " ") == "+0.27 (+0.15 to +0.42)"
+    assert rows["1e-4 · 0%"][1] == "+0.27 (+0.15 to +0.42)"
     assert rows["1e-4 · 0%"][3].startswith("settings −0.10 (")
     assert rows["5e-4 · 30%"][5] == "3 seeds: gain +0.56 to +0.60, elsewhere −0.02 to −0.01"
     assert rows["5e-4 · 30% from file"][5:] == ("1 seed", "0.50", "2 min 40 s")
