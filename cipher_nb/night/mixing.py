@@ -64,22 +64,23 @@ def _base_replay(
 ) -> list[Pair]:
     """Return the base's answers: as many as `learned` pairs want, and a few for those that cannot be used."""
     wanted = replay_wanted(learned, share=parts.config.training.replay_share)
+    failed = {each.category for each in weak}
+    healthy = [name for name in parts.config.battery.categories or CATEGORIES if name not in failed]
     model.serve(swap.BASE)
     return replay_pairs(
         model,
-        replay_prompts(parts.config, math.ceil(wanted * (1 + REPLAY_SPARE)), failed={each.category for each in weak}),
+        replay_prompts(parts.config, math.ceil(wanted * (1 + REPLAY_SPARE)), healthy=healthy),
         path=parts.base_answers,
         on_progress=Progress(folder, "replay answers of the base"),
     )
 
 
-def replay_prompts(config: Config, count: int, *, failed: Collection[str]) -> list[Prompt]:
+def replay_prompts(config: Config, count: int, *, healthy: Collection[str]) -> list[Prompt]:
     """Return general prompts and as many practice questions, more of these where there are not enough of the former.
 
-    The practice is in the categories that did not fail: the base's own answers hold on to what it can do there, where
-    the new pairs could pull it away. Beyond what there is of both, fewer than `count` come back.
+    The practice is in the `healthy` categories, those that did not fail: the base's own answers hold on to what it can
+    do there, where the new pairs could pull it away. Beyond what there is of both, fewer than `count` come back.
     """
-    healthy = [name for name in config.battery.categories or CATEGORIES if name not in failed]
     general = min(count - count // 2, len(GENERAL_PROMPTS))
     share = min((count - general) // max(1, len(healthy)), MOST_PRACTICE)
     kept: list[Prompt] = [

@@ -18,12 +18,12 @@ from cipher_nb.errors import CipherError
 from cipher_nb.files import read_json, write_atomic, write_json
 from cipher_nb.model import Model
 from cipher_nb.night.healing import Weak, healing_pairs, weak_categories
-from cipher_nb.night.mixing import read_own_replay
+from cipher_nb.night.mixing import read_own_replay, replay_prompts
 from cipher_nb.night.parts import Parts
 from cipher_nb.training.data.dataset import freeze
 from cipher_nb.training.data.pairs import Pair, collect
 from cipher_nb.training.data.rejected import collect_rejected
-from cipher_nb.training.data.replay import Prompt, general_prompts, replay_pairs
+from cipher_nb.training.data.replay import replay_pairs
 from cipher_nb.training.data.replay_file import read_replay_file
 from cipher_nb.training.data.store import PairStore
 
@@ -76,9 +76,8 @@ def healthy(settings: BatterySettings, scores: Mapping[str, float], target: str)
 def base_replay(
     parts: Parts, model: Model, count: int, categories: Sequence[str], *, on_progress: OnProgress
 ) -> list[Pair]:
-    """Return up to `count` answers of the base, half to general prompts, half to practice of `categories`."""
-    kept: list[Prompt] = [sample.messages for sample in _spread(parts, categories, count // 2)]
-    prompts = [*kept, *general_prompts(count - len(kept), seed=parts.config.training.seed)]
+    """Return up to `count` answers of the base, to what a night would ask it where `categories` are healthy."""
+    prompts = replay_prompts(parts.config, count, healthy=categories)
     return replay_pairs(model, prompts, path=parts.base_answers, on_progress=on_progress)
 
 
