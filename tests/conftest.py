@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from cipher_nb.engine.client import Client
 from cipher_nb.engine.models import fetch_model
 from cipher_nb.engine.server import ServeSpec, serving
 from cipher_nb.paths import user_cache
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job has it ignored, and so its children
 
 
 @pytest.fixture(scope="session")
