@@ -14,7 +14,7 @@ from cipher_nb.night.folder import NightFolder, Progress
 from cipher_nb.night.healing import Weak, healing_pairs
 from cipher_nb.night.parts import Parts
 from cipher_nb.night.work import Work
-from cipher_nb.training.data.dataset import Dataset, freeze, replay_wanted
+from cipher_nb.training.data.dataset import Dataset, combine, freeze, replay_wanted
 from cipher_nb.training.data.general_prompts import GENERAL_PROMPTS
 from cipher_nb.training.data.pairs import Pair
 from cipher_nb.training.data.replay import Prompt, general_prompts, replay_pairs
@@ -39,18 +39,19 @@ def mix(
     settings = parts.config.training
     practised = [pair for each in weak for pair in healing_pairs(each, seed=parts.config.battery.seed)]
     learned = [*work.pairs, *practised]
-    return freeze(
+    dataset = combine(
         learned,
         _base_replay(parts, folder, model, len(learned), weak) if own_replay is None else own_replay,
         share=settings.replay_share,
         seed=settings.seed,
         sealed_texts=work.sealed_texts,
-        path=folder.dataset,
         secrets=parts.config.bus.secrets,
         trained_before=work.trained_before,
         left_out=work.left_out,
         rejected=work.rejected,
     )
+    freeze(dataset, folder.dataset)
+    return dataset
 
 
 def read_own_replay(parts: Parts) -> list[Pair] | None:

@@ -27,7 +27,7 @@ from cipher_nb.night.measure import night_servers
 from cipher_nb.night.questions import questions
 from cipher_nb.paths import user_cache
 from cipher_nb.training.base.checkpoint import checkpoint_for
-from cipher_nb.training.data.dataset import freeze, replay_wanted
+from cipher_nb.training.data.dataset import combine, replay_wanted
 from cipher_nb.training.data.pairs import Pair
 from cipher_nb.training.data.replay import general_prompts, replay_pairs
 from cipher_nb.training.export import export_adapter
@@ -63,7 +63,7 @@ def trained(ws: Workspace, category: str, *, count: int = 96) -> str:
     with night_servers(ws.parts, []) as model:
         prompts = general_prompts(replay_wanted(count, share=0.3), seed=0)
         replay = replay_pairs(model, prompts, path=out / "replay.jsonl")
-    dataset = freeze(new, replay, share=0.3, seed=0, sealed_texts=(), path=out / "dataset.jsonl")
+    dataset = combine(new, replay, share=0.3, seed=0, sealed_texts=())
     checkpoint = checkpoint_for(ws.model(), cache=user_cache())
     train(dataset.pairs, checkpoint=checkpoint, settings=ws.config.training, out=out / "adapter")
     exported = export_adapter(out / "adapter", base_gguf=ws.model(), out_dir=out)

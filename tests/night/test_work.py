@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from cipher_nb.night.work import verified_work
-from cipher_nb.training.data.dataset import freeze
+from cipher_nb.training.data.dataset import combine, freeze
 from tests.night.work import approve, event, night, pass_days, turn, workspace
 
 
@@ -30,7 +30,7 @@ def judged(ws):
     """Let a night train on all there is and come before its gate."""
     folder = night(ws)
     work = found(ws, folder)
-    freeze(work.pairs, [], share=0.0, seed=0, sealed_texts=(), path=folder.dataset)
+    freeze(combine(work.pairs, [], share=0.0, seed=0, sealed_texts=()), folder.dataset)
     folder.finish("gate", {"verdict": "INCONCLUSIVE"})
     return folder
 

@@ -20,7 +20,7 @@ from cipher_nb.model import Model
 from cipher_nb.night.healing import Weak, healing_pairs, weak_categories
 from cipher_nb.night.mixing import read_own_replay, replay_prompts
 from cipher_nb.night.parts import Parts
-from cipher_nb.training.data.dataset import freeze
+from cipher_nb.training.data.dataset import combine
 from cipher_nb.training.data.pairs import Pair, collect
 from cipher_nb.training.data.rejected import collect_rejected
 from cipher_nb.training.data.replay import replay_pairs
@@ -106,24 +106,16 @@ def mixed(
     sealed: Sequence[Sample],
     rejected: Sequence[Pair] = (),
 ) -> list[Pair]:
-    """Return the new pairs and as much of `replay` as makes `share`, then the rejected ones, screened as at night.
-
-    Nothing of it stays on disk.
-    """
-    path = parts.paths.trials / ".dataset.jsonl"
-    try:
-        dataset = freeze(
-            frozen.new,
-            replay,
-            share=share,
-            seed=0,
-            sealed_texts=[sample.user_text for sample in sealed],
-            secrets=parts.config.bus.secrets,
-            rejected=rejected,
-            path=path,
-        )
-    finally:
-        path.unlink(missing_ok=True)
+    """Return the new pairs and as much of `replay` as makes `share`, then the rejected ones, screened as at night."""
+    dataset = combine(
+        frozen.new,
+        replay,
+        share=share,
+        seed=0,
+        sealed_texts=[sample.user_text for sample in sealed],
+        secrets=parts.config.bus.secrets,
+        rejected=rejected,
+    )
     return [*dataset.pairs, *dataset.rejected]
 
 

@@ -40,7 +40,6 @@ class Dataset:
     `rejected` are answers not to give; they stand beside the mix, and count neither in it nor in its share.
     """
 
-    path: Path
     pairs: tuple[Pair, ...]
     new_count: int
     earlier_count: int
@@ -92,25 +91,24 @@ def replay_wanted(new: int, *, share: float) -> int:
     return round(new * share / (1 - share))
 
 
-def freeze(
+def combine(
     new: Sequence[Pair],
     replay: Sequence[Pair],
     *,
     share: float,
     seed: int,
     sealed_texts: Collection[str],
-    path: Path,
     secrets: Sequence[str] = (),
     trained_before: Collection[str] = (),
     left_out: Sequence[LeftOut] = (),
     rejected: Sequence[Pair] = (),
 ) -> Dataset:
-    """Screen, mix and shuffle the pairs, write them to `path` (JSONL, atomically) and return them.
+    """Screen, mix and shuffle the pairs.
 
     What may not be trained on is dropped first, so that `share` holds for what remains; of the replay that is left as
     much is taken as that needs, chosen by `seed`. `trained_before` are ids of pairs that are not new any more,
     `left_out` what was turned down before this, `rejected` the answers not to give. The same input gives the same
-    bytes. Raises TrainingError when nothing remains to learn, or `share` leaves no room for it.
+    dataset. Raises TrainingError when nothing remains to learn, or `share` leaves no room for it.
     """
     screen, dropped = Screen(sealed_texts, secrets=secrets, likely=new), list(left_out)
     learned = list(_sifted(new, screen, dropped))
@@ -125,8 +123,7 @@ def freeze(
     dropped += [LeftOut(name, REJECTED, reason) for name, reason in objections]
     approved = [pair.id for pair in learned if pair.source == APPROVED]
     earlier = len(set(trained_before).intersection(approved))
-    dataset = Dataset(
-        path=path,
+    return Dataset(
         pairs=tuple(mixed),
         new_count=len(approved) - earlier,
         earlier_count=earlier,
@@ -138,8 +135,12 @@ def freeze(
         notes=() if len(replayed) == wanted else (f"replay: {len(replayed)} pairs instead of {wanted}",),
         rejected=tuple(turned_down),
     )
-    write_atomic(path, _as_lines(dataset))
-    return dataset
+
+
+def freeze(dataset: Dataset, path: Path) -> None:
+    """Write it to `path` as JSONL, atomically: the report on it, then a pair a line. Equal ones give equal bytes."""
+    rows = [{"dataset": dataset.header()}, *(pair.to_json() for pair in (*dataset.pairs, *dataset.rejected))]
+    write_atomic(path, b"".join(orjson.dumps(row) + b"\n" for row in rows))
 
 
 def read_dataset(path: Path) -> tuple[Pair, ...]:
@@ -164,8 +165,3 @@ def _sifted(pairs: Iterable[Pair], screen: Screen, dropped: list[LeftOut]) -> It
             yield pair
         else:
             dropped.append(LeftOut(pair.id, pair.source, reason))
-
-
-def _as_lines(dataset: Dataset) -> bytes:
-    rows = [{"dataset": dataset.header()}, *(pair.to_json() for pair in (*dataset.pairs, *dataset.rejected))]
-    return b"".join(orjson.dumps(row) + b"\n" for row in rows)

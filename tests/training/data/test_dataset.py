@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from cipher_nb.errors import TrainingError
-from cipher_nb.training.data.dataset import LeftOut, freeze, read_dataset, read_header
+from cipher_nb.training.data.dataset import LeftOut, combine, freeze, read_dataset, read_header
 from cipher_nb.training.data.pairs import Pair
 from tests.training.conftest import pair
 
@@ -14,42 +14,46 @@ REPLAY = [Pair(({"role": "user", "content": f"Say {number}."},), str(number), so
 LONG = " ".join(f"word{number}" for number in range(60))
 
 
-def frozen(tmp_path, new, replay=(), *, share=0.3, seed=0, sealed=(), name="dataset.jsonl", **more):
-    return freeze(new, replay, share=share, seed=seed, sealed_texts=sealed, path=tmp_path / name, **more)
+def combined(new, replay=(), *, share=0.3, seed=0, sealed=(), **more):
+    return combine(new, replay, share=share, seed=seed, sealed_texts=sealed, **more)
+
+
+def frozen(path, dataset):
+    freeze(dataset, path)
+    return path
 
 
 def test_seventy_new_pairs_get_thirty_of_replay(tmp_path):
-    dataset = frozen(tmp_path, NEW, REPLAY)
+    dataset = combined(NEW, REPLAY)
     assert (dataset.new_count, dataset.replay_count, len(dataset.pairs)) == (70, 30, 100)
     assert dataset.notes == ()
-    assert read_dataset(dataset.path) == dataset.pairs
+    assert read_dataset(frozen(tmp_path / "d.jsonl", dataset)) == dataset.pairs
 
 
-def test_too_little_replay_is_said(tmp_path):
-    dataset = frozen(tmp_path, NEW, REPLAY[:4])
+def test_too_little_replay_is_said():
+    dataset = combined(NEW, REPLAY[:4])
     assert dataset.replay_count == 4
     assert dataset.notes == ("replay: 4 pairs instead of 30",)
 
 
 def test_the_same_input_gives_the_same_bytes_and_another_seed_another_order(tmp_path):
-    one, again, other = (
-        frozen(tmp_path, NEW, REPLAY, seed=seed, name=name) for seed, name in ((1, "a"), (1, "b"), (2, "c"))
-    )
-    assert one.path.read_bytes() == again.path.read_bytes()
-    assert one.path.read_bytes() != other.path.read_bytes()
+    one, again, other = (combined(NEW, REPLAY, seed=seed) for seed in (1, 1, 2))
+    written, twice = frozen(tmp_path / "a", one), frozen(tmp_path / "b", again)
+    assert written.read_bytes() == twice.read_bytes()
+    assert written.read_bytes() != frozen(tmp_path / "c", other).read_bytes()
     assert one.pairs[:70] != tuple(NEW)
 
 
 FREEZE = """
 import sys
 from pathlib import Path
-from cipher_nb.training.data.dataset import freeze
+from cipher_nb.training.data.dataset import combine, freeze
 from cipher_nb.training.data.pairs import Pair
 asked = [f"{'word ' * (n % 7)}{n} and {n % 13} of {n % 5} please" for n in range(300)]
 new = [Pair(({"role": "user", "content": text},), "done" if n % 3 else f"{n}") for n, text in enumerate(asked)]
 replay = [Pair(({"role": "user", "content": f"Say {n}."},), "done", source="replay") for n in range(200)]
 sealed = ["one two three four five six seven eight nine ten", "3 and 3 of 3 please"]
-freeze(new, replay, share=0.3, seed=4, sealed_texts=sealed, path=Path(sys.argv[1]))
+freeze(combine(new, replay, share=0.3, seed=4, sealed_texts=sealed), Path(sys.argv[1]))
 """
 
 
@@ -60,27 +64,27 @@ def test_another_process_writes_the_same_bytes(tmp_path):
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
 
 
-def test_of_duplicates_the_first_stays(tmp_path):
+def test_of_duplicates_the_first_stays():
     first = pair("Which command lists files?", "ls")
     second = pair("which command lists files", "LS.")
-    dataset = frozen(tmp_path, [first, second])
+    dataset = combined([first, second])
     assert dataset.pairs == (first,)
     assert dataset.dropped == (LeftOut(second.id, "approved", f"duplicate of {first.id}"),)
 
 
-def test_the_same_question_with_another_answer_is_no_duplicate(tmp_path):
-    assert frozen(tmp_path, [pair("Pick one.", "a"), pair("Pick one.", "b")]).new_count == 2
+def test_the_same_question_with_another_answer_is_no_duplicate():
+    assert combined([pair("Pick one.", "a"), pair("Pick one.", "b")]).new_count == 2
 
 
-def test_a_long_question_with_a_word_changed_at_its_end_is_a_near_duplicate(tmp_path):
+def test_a_long_question_with_a_word_changed_at_its_end_is_a_near_duplicate():
     first, second = pair(f"{LONG} please", "done"), pair(f"{LONG} thanks", "done")
-    dataset = frozen(tmp_path, [first, second])
+    dataset = combined([first, second])
     assert dataset.dropped == (LeftOut(second.id, "approved", f"near duplicate of {first.id}"),)
 
 
-def test_short_questions_that_differ_in_a_word_are_both_kept(tmp_path):
+def test_short_questions_that_differ_in_a_word_are_both_kept():
     new = [pair("Which command removes a file?", "rm"), pair("Which command deletes a file?", "rm")]
-    assert frozen(tmp_path, new).new_count == 2
+    assert combined(new).new_count == 2
 
 
 EIGHT = "one two three four five six seven eight"
@@ -91,27 +95,27 @@ EIGHT = "one two three four five six seven eight"
     [pair("Say: One, two three four five six seven -- eight!", "ok"), pair("Count.", f"Here: {EIGHT} nine")],
     ids=["in the question", "in the answer"],
 )
-def test_eight_words_in_a_row_of_a_sealed_sample_are_dropped(tmp_path, leaking):
-    dataset = frozen(tmp_path, [NEW[0], leaking], sealed=[f"zero {EIGHT} nine"])
+def test_eight_words_in_a_row_of_a_sealed_sample_are_dropped(leaking):
+    dataset = combined([NEW[0], leaking], sealed=[f"zero {EIGHT} nine"])
     assert dataset.pairs == (NEW[0],)
     reason = "shares 'one two three four five six seven eight' with a sealed sample"
     assert dataset.dropped == (LeftOut(leaking.id, "approved", reason),)
 
 
-def test_seven_words_in_a_row_are_kept(tmp_path):
-    assert frozen(tmp_path, [pair("two three four five six seven eight", "ok")], sealed=[EIGHT]).new_count == 1
+def test_seven_words_in_a_row_are_kept():
+    assert combined([pair("two three four five six seven eight", "ok")], sealed=[EIGHT]).new_count == 1
 
 
-def test_a_short_sealed_question_is_met_whole(tmp_path):
+def test_a_short_sealed_question_is_met_whole():
     kept, leaking = pair("What is seven squared?", "49"), pair("What is six squared?", "36")
-    dataset = frozen(tmp_path, [kept, leaking], sealed=["what is SIX squared"])
+    dataset = combined([kept, leaking], sealed=["what is SIX squared"])
     assert dataset.pairs == (kept,)
     assert dataset.dropped == (LeftOut(leaking.id, "approved", "asks a sealed sample's question"),)
 
 
-def test_the_shared_system_text_does_not_count_as_a_leak(tmp_path):
+def test_the_shared_system_text_does_not_count_as_a_leak():
     sealed = ["You are a careful coding assistant. Answer briefly."]
-    assert frozen(tmp_path, NEW[:3], sealed=sealed).new_count == 3
+    assert combined(NEW[:3], sealed=sealed).new_count == 3
 
 
 @pytest.mark.parametrize(
@@ -123,51 +127,50 @@ def test_the_shared_system_text_does_not_count_as_a_leak(tmp_path):
         ("xoxb-1234567890-abcdef", "a Slack token"),
     ],
 )
-def test_a_pair_with_a_secret_is_dropped(tmp_path, secret, name):
-    dataset = frozen(tmp_path, [NEW[0], pair("Show the config.", secret)])
+def test_a_pair_with_a_secret_is_dropped(secret, name):
+    dataset = combined([NEW[0], pair("Show the config.", secret)])
     assert dataset.pairs == (NEW[0],)
     assert dataset.dropped[0].reason == f"holds {name}"
 
 
-def test_nothing_left_to_train_on_is_an_error(tmp_path):
+def test_nothing_left_to_train_on_is_an_error():
     with pytest.raises(TrainingError, match="none of the 1 new pairs may be trained on"):
-        frozen(tmp_path, [pair("Key?", "AKIAIOSFODNN7EXAMPLE")], REPLAY)
+        combined([pair("Key?", "AKIAIOSFODNN7EXAMPLE")], REPLAY)
 
 
 def test_a_cut_off_dataset_is_not_read_as_a_whole_one(tmp_path):
-    dataset = frozen(tmp_path, NEW)
-    dataset.path.write_bytes(dataset.path.read_bytes()[:-40])
+    path = frozen(tmp_path / "d.jsonl", combined(NEW))
+    path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(TrainingError, match="not a whole dataset"):
-        read_dataset(dataset.path)
+        read_dataset(path)
 
 
-def test_the_share_is_that_of_the_final_mix_after_screening(tmp_path):
+def test_the_share_is_that_of_the_final_mix_after_screening():
     doubled = [*NEW, *(pair(f"what is {number} SQUARED", str(number * number)) for number in range(70))]
-    dataset = frozen(tmp_path, doubled, [*REPLAY[:30], *REPLAY[:30]])
+    dataset = combined(doubled, [*REPLAY[:30], *REPLAY[:30]])
     assert (dataset.new_count, dataset.replay_count, len(dataset.pairs)) == (70, 30, 100)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, 1.5])
-def test_a_share_that_leaves_no_room_is_refused(tmp_path, share):
+def test_a_share_that_leaves_no_room_is_refused(share):
     with pytest.raises(TrainingError, match=rf"\[training\] replay_share = {share} must be at least 0 and below 1"):
-        frozen(tmp_path, NEW, REPLAY, share=share)
+        combined(NEW, REPLAY, share=share)
 
 
-def test_without_a_share_there_is_no_replay(tmp_path):
-    assert frozen(tmp_path, NEW, REPLAY, share=0.0).replay_count == 0
+def test_without_a_share_there_is_no_replay():
+    assert combined(NEW, REPLAY, share=0.0).replay_count == 0
 
 
 def test_the_header_says_what_came_in_what_is_new_and_what_was_left_out_and_why(tmp_path):
     practice = pair("Which key saves?", "ctrl+s", source="practice:keybindings")
     secret = pair("Key?", "AKIAIOSFODNN7EXAMPLE")
-    dataset = frozen(
-        tmp_path,
+    dataset = combined(
         [*NEW[:6], secret, practice],
         REPLAY,
         trained_before=[NEW[0].id, NEW[1].id, REPLAY[0].id],
         left_out=[LeftOut("task-9", "approved", "no gate passed")],
     )
-    assert read_header(dataset.path) == {
+    assert read_header(frozen(tmp_path / "d.jsonl", dataset)) == {
         "pairs": 10,
         "new": 4,
         "earlier": 2,

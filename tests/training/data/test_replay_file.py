@@ -3,7 +3,7 @@ import json
 import pytest
 
 from cipher_nb.errors import TrainingError
-from cipher_nb.training.data.dataset import freeze
+from cipher_nb.training.data.dataset import combine
 from cipher_nb.training.data.pairs import Pair
 from cipher_nb.training.data.replay_file import read_replay_file
 from tests.training.conftest import pair
@@ -68,14 +68,10 @@ def test_of_more_rows_than_are_needed_the_seed_chooses(tmp_path):
     replay = read_replay_file(written(tmp_path, *({"question": f"Say {n}.", "answer": str(n)} for n in range(1000))))
     new = [pair(f"What is {number} squared?", str(number * number)) for number in range(70)]
 
-    def chosen(seed, name):
-        dataset = freeze(new, replay, share=0.3, seed=seed, sealed_texts=(), path=tmp_path / name)
-        return dataset.path.read_bytes(), {each.id for each in dataset.pairs if each.source == "replay"}
-
-    (bytes_one, one), (bytes_again, again), (_, other) = chosen(1, "a"), chosen(1, "b"), chosen(2, "c")
-    assert (bytes_one, one) == (bytes_again, again)
-    assert (len(one), len(other)) == (30, 30)
-    assert one != other
+    one, again, other = (combine(new, replay, share=0.3, seed=seed, sealed_texts=()) for seed in (1, 1, 2))
+    assert one == again
+    assert (one.replay_count, other.replay_count) == (30, 30)
+    assert {each.id for each in one.pairs} != {each.id for each in other.pairs}
 
 
 def test_rows_are_screened_like_all_others(tmp_path):
@@ -90,9 +86,7 @@ def test_rows_are_screened_like_all_others(tmp_path):
     ]
     new = [pair("What is 2 squared?", "4"), *(pair(f"What is {n} cubed?", str(n**3)) for n in range(5, 15))]
     replay = read_replay_file(written(tmp_path, *rows))
-    dataset = freeze(
-        new, replay, share=0.3, seed=0, sealed_texts=[sealed], secrets=["bluebird"], path=tmp_path / "d.jsonl"
-    )
+    dataset = combine(new, replay, share=0.3, seed=0, sealed_texts=[sealed], secrets=["bluebird"])
     assert [each.response for each in dataset.pairs if each.source == "replay"] == ["Hello."]
     assert sorted(row.reason for row in dataset.dropped) == [
         f"duplicate of {new[0].id}",
