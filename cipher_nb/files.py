@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
+import re
 import secrets
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,8 @@ import orjson
 from filelock import FileLock
 
 from cipher_nb.errors import CipherError, UnsafePathError
+
+_SCRATCH = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
 
 
 def write_atomic(path: Path, content: bytes | str) -> None:
@@ -21,17 +27,43 @@ def write_atomic(path: Path, content: bytes | str) -> None:
     """
     data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    scratch = scratch_beside(path)
     try:
         with scratch.open("xb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        scratch.replace(path)
+            scratch.replace(path)
     except BaseException:
         scratch.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def scratch_beside(path: Path) -> Path:
+    """Return a new name in `path`'s folder for what is to replace it; who writes there locks it (flock) first."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+
+
+def remove_leftovers(folder: Path, *, outside: Collection[Path] = ()) -> None:
+    """Remove what killed writers left in `folder` and below, but for the folders `outside`: they hold old words too.
+
+    A file that somebody still writes is locked, or empty since it was made a moment ago; it stays.
+    """
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if Path(parent, name) not in outside]
+        for path in (Path(parent, name) for name in names if _SCRATCH.fullmatch(name)):
+            with suppress(FileNotFoundError, BlockingIOError):
+                _remove_leftover(path)
+
+
+def _remove_leftover(path: Path) -> None:
+    if path.is_symlink() or not path.stat().st_size:
+        return
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink()
 
 
 def sync_folder(folder: Path) -> None:

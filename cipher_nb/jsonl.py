@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from typing import IO, Any
 
 import orjson
 
-from cipher_nb.files import sync_folder
+from cipher_nb.files import scratch_beside, sync_folder
 
 BLOCK_BYTES = 64 * 1024
 LOCK_TIMEOUT_S = 30.0
@@ -114,7 +113,7 @@ def rewrite(path: Path, keep: Callable[[bytes], bool]) -> int:
     path = path.resolve()
     if not path.exists():
         return 0
-    scratch = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    scratch = scratch_beside(path)
     with held(path) as old, scratch.open("xb+") as new:
         try:
             fcntl.flock(new, fcntl.LOCK_EX)  # nobody appends to the successor before the late lines are in it

@@ -10,7 +10,7 @@ import pytest
 
 from cipher_nb.adapters.state import Mark
 from cipher_nb.errors import RegistryError
-from cipher_nb.files import read_json, write_json
+from cipher_nb.files import read_json, scratch_beside, write_json
 from cipher_nb.jsonl import append_line, read_lines
 from cipher_nb.records import Turn, new_id
 from cipher_nb.testing import MovableClock
@@ -94,6 +94,13 @@ def test_a_task_is_gone_from_every_file_and_the_other_one_is_not(ws):
         "adapters": [{"adapter": "adapter-40", "role": "archived", "at": AT, "pairs": 1}],
     }
     assert [line.pattern for line in ws.learned()] == [f"Pattern of {NEW}"]
+
+
+def test_what_a_killed_writer_left_half_done_goes_too(ws):
+    for path in (ws.paths.pairs, ws.paths.nights / "night-40/dataset.jsonl"):
+        scratch_beside(path).write_text(f"words of {OLD}, and of others")
+    ws.purge(tasks=[OLD])
+    assert holders(ws, OLD) == set()
 
 
 def test_what_is_older_than_a_moment_goes_with_all_that_came_from_it(ws):
@@ -255,6 +262,7 @@ def test_killed_at_any_step_no_adapter_is_unmarked_and_the_same_purge_finishes_i
         assert not (now.paths.nights / "night-40/adapter").exists()
         assert now.registry.manifest("adapter-40")["pairs"] == [{"source": "approved", "purged": True}, REPLAY]
         assert not (now.paths.aide / "purging.json").exists()
+        assert not any(path.stat().st_size for path in now.paths.aide.rglob(".*.tmp"))
         shutil.rmtree(ws.paths.root)
         shutil.copytree(pristine, ws.paths.root)
     assert half_done > 3

@@ -51,6 +51,31 @@ def test_a_failed_atomic_write_keeps_the_old_file_and_leaves_nothing_beside_it(t
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
 
 
+WRITER = """
+import os, sys, time
+from pathlib import Path
+from cipher_nb import files
+os.fsync = lambda handle: print("written", flush=True) or time.sleep(600)
+files.write_atomic(Path(sys.argv[1]), "old words")
+"""
+
+
+def test_what_a_killed_writer_left_goes_and_what_a_living_one_writes_stays(tmp_path):
+    kept, sandbox = tmp_path / "data" / ".mine.tmp", tmp_path / "sandboxes" / ".a.0123456789ab.tmp"
+    for path in (kept, sandbox):
+        path.parent.mkdir()
+        path.write_text("the operator's")
+    writer = python(WRITER, tmp_path / "data" / "a.txt")
+    assert writer.stdout.readline() == "written\n"
+    (half,) = (tmp_path / "data").glob(".a.txt.*.tmp")
+    files.remove_leftovers(tmp_path, outside=[sandbox.parent])
+    assert half.exists()
+    writer.kill()
+    writer.communicate()
+    files.remove_leftovers(tmp_path, outside=[sandbox.parent])
+    assert (half.exists(), kept.exists(), sandbox.exists()) == (False, True, True)
+
+
 @pytest.mark.slow
 def test_a_reader_never_sees_half_of_an_atomic_write(tmp_path):
     path = tmp_path / "a.txt"

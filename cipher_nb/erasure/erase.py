@@ -17,7 +17,7 @@ from cipher_nb.bus import Bus, Unwanted
 from cipher_nb.erasure.doomed import NOTE, Doomed, doom
 from cipher_nb.erasure.marks import forget, mark
 from cipher_nb.erasure.nights import clean_nights, clean_trials
-from cipher_nb.files import locked
+from cipher_nb.files import locked, remove_leftovers
 from cipher_nb.jsonl import append_line, parse_object, rewrite
 from cipher_nb.learned import LearnedView
 from cipher_nb.paths import Paths
@@ -112,6 +112,7 @@ def _erase(
     if doomed.made_some_of(paths.pairs):
         clean_trials(paths.trials)
     rewrite(paths.battery / PINNED, lambda line: not _is_pin(line, doomed))
+    remove_leftovers(paths.aide, outside=(paths.sandboxes, paths.journal, paths.undo))
     erased = Erased(
         events=purged.count,
         turns=transcripts.purge(tasks=unwanted.tasks, before=unwanted.before, everything=unwanted.everything),

@@ -25,9 +25,8 @@ def clean_nights(nights: Path, doomed: Doomed) -> tuple[str, ...]:
 
 
 def clean_trials(trials: Path) -> None:
-    """Remove what a trial that was killed has left: the pairs it trained on, and their weights."""
+    """Remove what a trial that was killed has left: the weights that it trained."""
     shutil.rmtree(trials / "scratch", ignore_errors=True)
-    (trials / ".dataset.jsonl").unlink(missing_ok=True)
 
 
 def _clean(dataset: Path, doomed: Doomed) -> bool:
