@@ -15,6 +15,7 @@ from cipher_nb.engine import daemon
 from cipher_nb.engine.swap import BASE
 from cipher_nb.erasure import NOTE
 from cipher_nb.errors import CipherError
+from cipher_nb.machine_memory import whole_memory
 from cipher_nb.paths import user_cache
 from cipher_nb.sandbox.checks import isolation
 from cipher_nb.workspace import Workspace
@@ -71,11 +72,8 @@ def _software() -> Iterator[Finding]:
 
 
 def _machine() -> Iterator[Finding]:
-    import psutil
-
-    memory_gb = psutil.virtual_memory().total / 1e9
     yield Finding("processors", "good", f"{os.cpu_count()} cores, {_vector_units()}")
-    yield _enough("memory", memory_gb, MEMORY_NEEDED_GB, "a night on the embedded model needs that much")
+    yield _enough("memory", whole_memory() / 1e9, MEMORY_NEEDED_GB, "a night on the embedded model needs that much")
     cache = user_cache()
     cache.mkdir(parents=True, exist_ok=True)
     yield _enough("disk", shutil.disk_usage(cache).free / 1e9, DISK_NEEDED_GB, f"free some space under {cache}")

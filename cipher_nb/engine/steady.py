@@ -23,7 +23,7 @@ from cipher_nb.engine import swap
 from cipher_nb.engine.client import Client
 from cipher_nb.engine.server import ServeSpec, serving
 from cipher_nb.engine.swap import SwapProof
-from cipher_nb.free_memory import free_memory
+from cipher_nb.machine_memory import free_memory
 from cipher_nb.model import Message, OnText, Reply
 
 STATE_FILE = "preface.bin"

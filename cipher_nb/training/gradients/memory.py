@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cipher_nb.config import TrainingSettings
 from cipher_nb.errors import TrainingError
-from cipher_nb.free_memory import free_memory
+from cipher_nb.machine_memory import free_memory
 from cipher_nb.training.gradients.accumulate import response_losses, sharing, why_plain
 from cipher_nb.training.gradients.batches import Sample
 

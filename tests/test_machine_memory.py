@@ -1,7 +1,7 @@
 import psutil
 import pytest
 
-from cipher_nb.free_memory import free_memory
+from cipher_nb.machine_memory import free_memory, whole_memory
 
 MB = 1_000_000
 
@@ -24,9 +24,14 @@ def free(tmp_path, own):
     return free_memory(cgroups=tmp_path / "cgroups", own=tmp_path / "own")
 
 
+def whole(tmp_path):
+    return whole_memory(cgroups=tmp_path / "cgroups", own=tmp_path / "own")
+
+
 def test_without_a_limit_it_is_what_the_machine_has(tmp_path):
     available = psutil.virtual_memory().available
     assert free(tmp_path, "0::/\n") == pytest.approx(available, rel=0.2)
+    assert whole(tmp_path) == psutil.virtual_memory().total
 
 
 def test_a_containers_limit_counts_with_cached_files_as_free(tmp_path, group):
@@ -39,6 +44,7 @@ def test_the_least_of_all_the_groups_around_it_counts(tmp_path, group):
     group("slice", memory__max=200 * MB, memory__current=150 * MB, memory__stat=stat)
     group("slice/night.service", memory__max="max", memory__current=90 * MB, memory__stat=stat)
     assert free(tmp_path, "0::/slice/night.service\n") == 50 * MB
+    assert whole(tmp_path) == 200 * MB
 
 
 def test_the_older_kind_of_groups_counts_also_where_only_the_last_is_seen(tmp_path, group):

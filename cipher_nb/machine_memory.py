@@ -1,4 +1,4 @@
-"""How much memory is free: on this machine and, where a container or a service has a limit, within that."""
+"""How much memory there is, and is free: on this machine and, where a container or a service has a limit, within it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,19 @@ def free_memory(*, cgroups: Path = CGROUPS, own: Path = OWN_CGROUPS) -> int:
     """
     import psutil
 
-    return max(0, min([psutil.virtual_memory().available, *_left(cgroups, own)]))
+    left = (most - taken + cached for most, taken, cached in _limits(cgroups, own))
+    return max(0, min([psutil.virtual_memory().available, *left]))
 
 
-def _left(cgroups: Path, own: Path) -> Iterator[int]:
-    """Yield what each limit leaves, from this process's own group up."""
+def whole_memory(*, cgroups: Path = CGROUPS, own: Path = OWN_CGROUPS) -> int:
+    """Return the bytes that this process could take if nothing else ran: the machine's, or the least of the limits."""
+    import psutil
+
+    return min([psutil.virtual_memory().total, *(most for most, _, _ in _limits(cgroups, own))])
+
+
+def _limits(cgroups: Path, own: Path) -> Iterator[tuple[int, int, int]]:
+    """Yield each limit with what is taken of it and how much of that is cached, from this process's own group up."""
     for folder in _groups(cgroups, own):
         for limit, used, cached in (_V2, _V1):
             try:
@@ -32,7 +40,7 @@ def _left(cgroups: Path, own: Path) -> Iterator[int]:
             except OSError:
                 continue
             if most != "max":
-                yield int(most) - taken + int(stat.get(cached, 0))
+                yield int(most), taken, int(stat.get(cached, 0))
 
 
 def _groups(cgroups: Path, own: Path) -> Iterator[Path]:
