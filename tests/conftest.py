@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from cipher_nb.config import EngineSettings
@@ -15,7 +16,15 @@ from cipher_nb.engine.models import fetch_model
 from cipher_nb.engine.server import ServeSpec, serving
 from cipher_nb.paths import user_cache
 
+hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("repeatable")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job has it ignored, and so its children
+
+
+@pytest.fixture(scope="session")
+def fonts() -> None:
+    """Matplotlib's list of fonts, made once: a notebook that had to make it might say so among its outputs."""
+    import matplotlib.font_manager  # noqa: F401
 
 
 @pytest.fixture(scope="session")

@@ -103,6 +103,7 @@ def test_interrupting_the_kernel_keeps_what_was_said(workspace: Workspace, serve
 
     def interrupt(number: int) -> None:
         if len(server.asked) == 1 and number == 30:
+            time.sleep(0.5)  # until the kernel has shown what it heard, and waits for more
             os.kill(int(pid_file.read_text()), signal.SIGINT)
         server.hung_up.wait(0.01)
         if len(server.asked) == 2:
@@ -128,7 +129,7 @@ def test_interrupting_the_kernel_keeps_what_was_said(workspace: Workspace, serve
 
 @pytest.mark.slow
 def test_the_display_is_updated_in_place_about_ten_times_a_second(workspace: Workspace, server: ScriptedServer) -> None:
-    server.pieces = ["word "] * 100
+    server.pieces = ["word "] * 300
     server.before_piece = lambda number: time.sleep(0.01)
     counting = (
         "import IPython.core.display_functions as d, time\n"

@@ -16,6 +16,9 @@ from typing import Any
 
 from cipher_nb.night.jobs import papermill_path
 
+OUTPUT_TIMEOUT_S = 60
+"""How long a cell's last outputs may take to come when it is done: a busy machine is slow, and none may be lost."""
+
 
 def main() -> None:
     request = json.loads(sys.stdin.readline())
@@ -39,6 +42,7 @@ def _execute(request: dict[str, Any]) -> dict[str, str] | None:
             cwd=request["cwd"],
             kernel_name="python3",
             progress_bar=False,
+            iopub_timeout=OUTPUT_TIMEOUT_S,
         )
     except PapermillExecutionError as error:
         return {"name": error.ename, "text": error.evalue}

@@ -42,7 +42,7 @@ def kill_in(ws: Workspace, stage: str) -> None:
     """Start or go on with the night, and kill -9 it as soon as `stage` is at work."""
     before = STAGES[: STAGES.index(stage)]
     process = night(ws)
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 1200
     while not _at_work(ws, stage, set(before)):
         assert process.poll() is None, process.communicate()[0]
         assert time.monotonic() < deadline, f"the night never came to {stage}"
@@ -81,7 +81,7 @@ def test_a_night_killed_at_every_stage_ends_as_one_night_with_one_adapter(ws: Wo
         if stage not in ("stage", "changelog"):
             assert registry_bytes(ws) == before == b""
         assert ws.registry.state().production == "base"
-    out, _ = night(ws).communicate(timeout=300)
+    out, _ = night(ws).communicate(timeout=1200)
     outcome: dict[str, Any] = json.loads(out)
     (folder,) = ws.nights()
     assert (outcome["run_id"], outcome["resumed"]) == (folder.run_id, True)

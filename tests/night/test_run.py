@@ -145,9 +145,16 @@ def test_a_killed_night_leaves_no_kernel_and_is_taken_up_by_the_next(ws: Workspa
     kernel = psutil.Process(int((ws.nights()[0].path / "pid").read_text()))
     night.send_signal(signal.SIGKILL)
     night.wait()
-    _wait_for(lambda: not kernel.is_running() or kernel.status() == psutil.STATUS_ZOMBIE, 20)
+    _wait_for(lambda: _has_ended(kernel), 60)
     outcome = run(ws, ("one", FINISH_ALL))
     assert (outcome.status, outcome.resumed) == ("staged", True)
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def _wait_for(condition: Callable[[], bool], timeout_s: float) -> None:

@@ -36,12 +36,13 @@ def test_it_is_committed_clean_and_its_parameters_are_plain_literals():
 
 @pytest.mark.slow
 @pytest.mark.model
+@pytest.mark.usefixtures("fonts")
 def test_a_plan_of_one_trial_runs_top_to_bottom(embedded_gguf, tmp_path):
     ws = small_workspace(tmp_path, model=embedded_gguf, categories=("keybindings", "settings"), practice_pairs=6)
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     (cell,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     cell.source += "".join(f"\n{name} = {value!r}" for name, value in {"workspace": str(tmp_path), **TINY}.items())
-    NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
+    NotebookClient(notebook, timeout=1800, iopub_timeout=60, kernel_name="python3").execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert not [output for output in outputs if output.output_type == "stream"]
     shown = [output.data["text/plain"] for output in outputs]

@@ -15,6 +15,7 @@ from tests.report import nights
 from tests.report.frames import HOSTILE
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+pytestmark = pytest.mark.usefixtures("fonts")
 NAMES = ("cockpit.ipynb", "compare.ipynb", "explore_bus.ipynb")
 
 
@@ -24,7 +25,8 @@ def run(name, root, **parameters):
     (cell,) = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     given = {"workspace": str(root), **parameters}
     cell.source += "\n" + "\n".join(f"{key} = {value!r}" for key, value in given.items())
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(root)}}).execute()
+    place = {"metadata": {"path": str(root)}}
+    NotebookClient(notebook, timeout=300, iopub_timeout=60, kernel_name="python3", resources=place).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert not [output for output in outputs if output.output_type == "stream"]
     return "\n".join(output.data.get("text/html", output.data["text/plain"]) for output in outputs)

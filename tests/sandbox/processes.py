@@ -20,7 +20,7 @@ def running(mark: str) -> list[int]:
     return found
 
 
-def wait_until(happened: Callable[[], bool], deadline_s: float = 10.0) -> None:
+def wait_until(happened: Callable[[], bool], deadline_s: float = 60.0) -> None:
     end = time.monotonic() + deadline_s
     while not happened():
         assert time.monotonic() < end

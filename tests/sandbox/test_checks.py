@@ -11,7 +11,7 @@ from cipher_nb.config import SandboxSettings
 from cipher_nb.sandbox.checks import isolation
 from cipher_nb.sandbox.checks.run import run_check
 from cipher_nb.sandbox.outcome import CheckResult
-from tests.sandbox.processes import running
+from tests.sandbox.processes import running, wait_until
 
 pytestmark = pytest.mark.slow  # every test starts processes
 
@@ -125,11 +125,11 @@ def test_git_in_a_check_does_not_find_the_real_repository(project):
 def test_a_check_that_sleeps_is_killed_with_its_children_in_time(copy, held_by):
     code = f"import subprocess, sys\nprint('started')\nsubprocess.run([sys.executable, '-c', {SLEEPER!r}])"
     started = time.monotonic()
-    result = check_python(code, copy, held_by, timeout_s=1.0)
-    assert time.monotonic() - started < 3.0
+    result = check_python(code, copy, held_by, timeout_s=3.0)
+    assert time.monotonic() - started < 30.0
     assert (result.passed, result.timed_out, result.exit_code) == (False, True, None)
     assert result.output == "started\n"
-    assert running(SLEEPER) == []
+    wait_until(lambda: running(SLEEPER) == [])
 
 
 def test_a_daemon_left_behind_by_a_passing_check_is_gone(copy, held_by):
@@ -140,7 +140,7 @@ def test_a_daemon_left_behind_by_a_passing_check_is_gone(copy, held_by):
     )
     started = time.monotonic()
     assert check_python(code, copy, held_by).passed is True
-    assert time.monotonic() - started < 3.0
+    assert time.monotonic() - started < 30.0
     assert running(SLEEPER) == []
 
 

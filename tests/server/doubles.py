@@ -105,18 +105,26 @@ def completion(content: str | None, *, finish: str = "stop", **more: Any) -> dic
     }
 
 
+def _set() -> threading.Event:
+    event = threading.Event()
+    event.set()
+    return event
+
+
 @dataclass
 class SmallEngine:
     """An engine of the tests' own: it records what it is asked, and answers what it was told to.
 
-    `answer` is sent in `pieces` (sizes in bytes, the last one repeated), `pause_s` apart; `cut` closes the connection
-    before the answer's end. `left` counts the clients that went away while it was speaking.
+    `answer` is sent in `pieces` (sizes in bytes, the last one repeated), `pause_s` apart, and on from the first
+    when `go_on` is set; `cut` closes the connection before the end. `left` counts the clients that went away while it
+    was speaking.
     """
 
     answer: Any = field(default_factory=lambda: completion("Use pathlib."))
     status: int = 200
     pieces: Sequence[int] = (1_000_000,)
     pause_s: float = 0.0
+    go_on: threading.Event = field(default_factory=_set)
     cut: bool = False
     asked: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -158,6 +166,8 @@ def small_engine() -> Iterator[SmallEngine]:
                     self.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
                     self.wfile.flush()
                     time.sleep(engine.pause_s)
+                    if self.command == "POST":
+                        engine.go_on.wait(60)
                 if engine.cut and self.command == "POST":
                     self.close_connection = True
                 else:
@@ -191,7 +201,7 @@ def cut_up(data: bytes, sizes: Sequence[int]) -> Iterator[bytes]:
         place, turn = place + size, turn + 1
 
 
-def until(happened: Callable[[], Any], *, timeout_s: float = 10.0) -> None:
+def until(happened: Callable[[], Any], *, timeout_s: float = 60.0) -> None:
     """Wait for something that another process does."""
     deadline = time.monotonic() + timeout_s
     while not happened():

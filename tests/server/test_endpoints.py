@@ -201,7 +201,7 @@ def test_while_a_lock_is_held_writers_wait_and_readers_do_not(other: httpx.Clien
         time.sleep(0.3)
         started = time.monotonic()
         assert [other.get(path).status_code for path in ("learned", "state", "scaffold")] == [200, 200, 200]
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 10  # a writer would wait for 30
         assert not any(writer.done() for writer in writers)
         holder.communicate(b"\n")
         assert [writer.result().status_code for writer in writers] == [201] * 12

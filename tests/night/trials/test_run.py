@@ -90,13 +90,13 @@ def test_a_kill_in_the_second_trial_costs_that_one_alone(embedded_gguf, tmp_path
     first = store.read()
     assert [each.trial.replay_share for each in first.values()] == [0.3]
 
-    again = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
+    again = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=True)
     assert "trial 1 of 2" not in again.stdout
     assert {**first, **store.read()} == store.read()
     both = list(store.read().values())
     assert [(each.trial.replay_share, each.pairs) for each in both] == [(0.3, 11), (0.0, 8)]
     assert all(len(each.scores["settings"]) == 4 and each.losses for each in both)
-    left = {path.name for path in ws.paths.trials.iterdir()} - {"engine.log", "engine-2.log"}
+    left = {path.name for path in ws.paths.trials.iterdir() if not path.match("engine*.log")}
     assert left == {"pairs.json", "progress.json", "trials.jsonl"}
     assert ws.registry.state().archived == {}
     assert not ws.paths.adapters.exists()
