@@ -1,8 +1,13 @@
-"""A process that asks the battery of a real server: `python -m tests.battery.asking GGUF FOLDER COUNT`."""
+"""A process that asks the battery of a real server, and may end itself, as by kill -9, after so many answers.
+
+usage: python -m tests.battery.asking GGUF FOLDER COUNT [ANSWERS]
+"""
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -65,7 +70,12 @@ def samples(count: int) -> list[Sample]:
 
 
 def main() -> None:
-    gguf, folder, count = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+    gguf, folder, count, last = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int((*sys.argv, "0")[4])
+
+    def die_after_the_last(done: int, total: int) -> None:
+        if 0 < last == done:
+            os.kill(os.getpid(), signal.SIGKILL)
+
     engine = EngineSettings(slots=2, context_tokens=4096)
     with steady_serving(ServeSpec(gguf, "m", (), engine, folder / "slots", folder / "engine.log")) as model:
         run(
@@ -74,6 +84,7 @@ def main() -> None:
             path=folder / "results.jsonl",
             header=header(),
             workers=model.workers,
+            on_progress=die_after_the_last,
         )
 
 

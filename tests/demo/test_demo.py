@@ -61,7 +61,7 @@ def outcome(ws: Workspace) -> dict[str, Any]:
     family = psutil.Process(killed.pid).children(recursive=True)
     killed.send_signal(signal.SIGKILL)
     killed.wait()
-    _, alive = psutil.wait_procs(family, timeout=20)
+    _, alive = psutil.wait_procs(family, timeout=60)
     assert [process.pid for process in alive] == []
     assert ws.registry.state().production == "base"
     assert ws.registry.state().staged == ""

@@ -164,7 +164,7 @@ def test_whoever_stops_listening_hangs_up(server: ScriptedServer) -> None:
     with Client(server.url) as client:
         with pytest.raises(KeyboardInterrupt):
             client.chat(FRANCE, on_text=stop)
-        assert server.hung_up.wait(10)
+        assert server.hung_up.wait(60)
 
 
 @pytest.mark.model
@@ -174,7 +174,7 @@ def test_the_real_server_stops_generating_when_nobody_listens(embedded_client: C
 
     with pytest.raises(KeyboardInterrupt):
         embedded_client.chat([{"role": "user", "content": "Count to a million."}], max_tokens=3000, on_text=stop)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while any(slot["is_processing"] for slot in embedded_client._call("GET", "/slots")):
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -50,7 +50,7 @@ def kill_in(ws: Workspace, stage: str) -> None:
     family = psutil.Process(process.pid).children(recursive=True)
     process.kill()
     process.communicate()
-    _, alive = psutil.wait_procs(family, timeout=20)
+    _, alive = psutil.wait_procs(family, timeout=60)
     assert alive == []
 
 
