@@ -208,7 +208,7 @@ def chat_briefly(ws: Workspace, *, pieces: int, heard: list[str]) -> None:
 
 def test_a_turn_tells_which_adapter_answered_it_whatever_was_applied_meanwhile(ws: Workspace) -> None:
     heard: list[str] = []
-    chat = threading.Thread(target=lambda: chat_briefly(ws, pieces=60, heard=heard))
+    chat = threading.Thread(target=lambda: chat_briefly(ws, pieces=200, heard=heard))
     chat.start()
     wait_until(lambda: bool(heard))
     decision = ws.decide("apply", LOG.ref)
