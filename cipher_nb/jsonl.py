@@ -180,12 +180,13 @@ def _copy(old: int, new: IO[bytes], keep: Callable[[bytes], bool]) -> tuple[int,
 def _take_over(scratch: Path, path: Path, new: IO[bytes], old: int, copied: int) -> None:
     scratch.replace(path)
     sync_folder(path.parent)
-    quiet_since = time.monotonic()
-    while time.monotonic() - quiet_since < LATE_WRITE_S:
+    quiet_since, over = time.monotonic(), False
+    while not over:
+        over = time.monotonic() - quiet_since > LATE_WRITE_S  # and then one last look
         late = os.pread(old, BLOCK_BYTES, copied)
         if late:
             new.write(late)
             new.flush()
             copied += len(late)
-            quiet_since = time.monotonic()
+            quiet_since, over = time.monotonic(), False
         time.sleep(LATE_WRITE_S / 10)

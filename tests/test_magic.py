@@ -103,7 +103,7 @@ def test_interrupting_the_kernel_keeps_what_was_said(workspace: Workspace, serve
 
     def interrupt(number: int) -> None:
         if len(server.asked) == 1 and number == 30:
-            time.sleep(0.5)  # until the kernel has shown what it heard, and waits for more
+            time.sleep(2)  # until the kernel has shown what it heard, and waits for more
             os.kill(int(pid_file.read_text()), signal.SIGINT)
         server.hung_up.wait(0.01)
         if len(server.asked) == 2:

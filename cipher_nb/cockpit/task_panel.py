@@ -49,13 +49,19 @@ class TaskPanel:
 
     def refresh(self) -> None:
         """Show how things stand on disk now."""
+        if trouble := self._refresh():
+            self._say(trouble)
+
+    def _refresh(self) -> str:
+        """Do so, and return what was in the way, "" for nothing."""
+        trouble = ""
         try:
             self._shown = self._ws.tasks.get(self._shown.id) if self._shown else None
             self._list(self._waiting())
         except CipherError as error:
-            self._shown = None
-            self._say(str(error))
+            self._shown, trouble = None, str(error)
         self._show(busy=False)
+        return trouble
 
     def show(self, task_id: str) -> None:
         """Put a task on display, by its id."""
@@ -74,10 +80,9 @@ class TaskPanel:
     def _on_try(self) -> None:
         if not self.form.intent.value.strip():
             self._say("Write what to change into the field Intent; then TRY.")
-        else:
-            threading.Thread(
-                target=self._carry_out, args=("Beginning …", self._try, _how_it_stands), daemon=True
-            ).start()
+        elif self._busy.acquire(blocking=False):
+            doing = ("Beginning …", self._try, _how_it_stands)
+            threading.Thread(target=self._carry_out_and_release, args=doing, daemon=True).start()
 
     def _try(self) -> Task:
         self._shown = None
@@ -108,8 +113,10 @@ class TaskPanel:
             self._carry_out(doing, lambda: act(task.id), told)
 
     def _carry_out(self, doing: str, act: Callable[[], Task], told: Callable[[Task], str]) -> None:
-        if not self._busy.acquire(blocking=False):
-            return
+        if self._busy.acquire(blocking=False):
+            self._carry_out_and_release(doing, act, told)
+
+    def _carry_out_and_release(self, doing: str, act: Callable[[], Task], told: Callable[[Task], str]) -> None:
         outcome = "It broke off; the kernel's log says where."
         try:
             self._say(doing)
@@ -119,8 +126,8 @@ class TaskPanel:
         except (CipherError, OSError) as error:
             outcome = str(error)
         finally:
-            self._say(outcome)
-            self.refresh()
+            trouble = self._refresh()
+            self._say(trouble or outcome)  # when all else that is shown agrees with it
             self._busy.release()
 
     def _waiting(self) -> list[Task]:

@@ -17,6 +17,9 @@ from cipher_nb.model import Message, OnText, Reply
 if TYPE_CHECKING:
     import httpx
 
+KEPT_ALIVE_S = 4.0
+"""How long an unused connection is kept: llama.cpp's server closes it after 5 s, maybe as the next request is sent."""
+
 
 @dataclass(frozen=True)
 class LoadedAdapter:
@@ -55,7 +58,7 @@ class Client:
         self.adapter = ""
         self.pinned: Mapping[str, Any] = {}
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        limits = httpx.Limits(max_connections=None, keepalive_expiry=60.0)
+        limits = httpx.Limits(max_connections=None, keepalive_expiry=KEPT_ALIVE_S)
         self._http = httpx.Client(
             base_url=self.url,
             headers=headers,

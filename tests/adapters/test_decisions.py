@@ -12,10 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cipher_nb.adapters import changelog as changelogs
+from cipher_nb.adapters import decisions
 from cipher_nb.adapters.changelog import Changelog
 from cipher_nb.adapters.serving import refresh
 from cipher_nb.cockpit import Cockpit
@@ -126,7 +128,8 @@ def test_the_cockpits_button_is_the_same_decision(ws: Workspace) -> None:
     assert "canary as recorded" in cockpit.status.value
 
 
-def test_a_canary_that_answers_otherwise_takes_the_swap_back(ws: Workspace) -> None:
+def test_a_canary_that_answers_otherwise_takes_the_swap_back(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decisions, "REVERT_PATIENCE_S", 60.0)
     record_canary(ws, **{LOG.adapter: "what was never said"})
     before = answers(ws)
     decision = ws.decide("apply", LOG.ref)
@@ -196,26 +199,34 @@ def applied(client: Client) -> str:
     return ",".join(each.name for each in client.adapters() if each.scale) or "base"
 
 
-def chat_briefly(ws: Workspace, *, pieces: int, heard: list[str]) -> None:
+def chat_until(ws: Workspace, enough: threading.Event, *, begun: threading.Event) -> None:
     def hear(piece: str) -> None:
-        heard.append(piece)
-        if len(heard) == pieces:
+        begun.set()
+        if enough.is_set():
             raise EnoughError
 
     with pytest.raises(EnoughError):
         ws.chat("Tell me a long story about a dog.", task="t", on_text=hear)
 
 
-def test_a_turn_tells_which_adapter_answered_it_whatever_was_applied_meanwhile(ws: Workspace) -> None:
-    heard: list[str] = []
-    chat = threading.Thread(target=lambda: chat_briefly(ws, pieces=200, heard=heard))
+def test_a_turn_tells_which_adapter_answered_it_whatever_was_applied_meanwhile(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, enough, finish = threading.Event(), threading.Event(), swap._finish
+
+    def finish_after_the_chat(*what: Any) -> None:
+        enough.set()
+        finish(*what)
+
+    monkeypatch.setattr(swap, "_finish", finish_after_the_chat)
+    chat = threading.Thread(target=lambda: chat_until(ws, enough, begun=begun))
     chat.start()
-    wait_until(lambda: bool(heard))
+    assert begun.wait(60)
     decision = ws.decide("apply", LOG.ref)
     assert (decision.status, decision.proof and decision.proof.in_flight) == ("done", 1)
     assert "1 requests in flight finished on what answered before" in decision.message
     chat.join()
-    chat_briefly(ws, pieces=2, heard=[])
+    chat_until(ws, enough, begun=begun)
     assert [turn.adapter for turn in ws.transcripts.read()] == ["base", LOG.adapter]
 
 
@@ -227,17 +238,26 @@ def test_a_question_through_the_proxy_is_answered_by_the_adapter_it_is_recorded_
     assert json.loads(exchange.body)["lora"] == [{"id": 0, "scale": 1.0}]
 
 
-def test_a_swap_that_is_taken_back_is_so_within_ten_seconds_and_proved(ws: Workspace) -> None:
+def test_a_swap_that_is_taken_back_is_proved_and_waited_for_less_than_ten_seconds(
+    ws: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     record_canary(ws, **{LOG.adapter: "what was never said"})
-    started = time.monotonic()
+    waited_for, ask = list[float](), swap.ask
+
+    def noted(*what: Any, patience_s: float) -> tuple[str, str]:
+        waited_for.append(patience_s)
+        return ask(*what, patience_s=60.0)
+
+    monkeypatch.setattr(swap, "ask", noted)
     decision = ws.decide("apply", LOG.ref)
-    assert time.monotonic() - started < 10
+    assert waited_for == [swap.PATIENCE_S, decisions.REVERT_PATIENCE_S]
+    assert decisions.REVERT_PATIENCE_S < 10
     assert decision.message.endswith("base is applied again, its canary as recorded")
 
 
 def test_a_server_that_hangs_during_an_apply_is_an_error_and_afterwards_on_production(ws: Workspace) -> None:
-    ws.paths.config.write_text(f"{ws.paths.config.read_text()}\n[engine]\nrequest_timeout_s = 4.0\n")
-    ws = Workspace.open(ws.paths.root)
+    engine = replace(ws.config.engine, request_timeout_s=4.0)
+    impatient = replace(ws, config=replace(ws.config, engine=engine))
     record_canary(ws)
     before = answers(ws)
     running = daemon.find(ws.paths.engine)
@@ -252,9 +272,9 @@ def test_a_server_that_hangs_during_an_apply_is_an_error_and_afterwards_on_produ
     stopper.start()
     try:
         with pytest.raises(SwapError, match=f"not known is whether {LOG.adapter} or base is applied"):
-            ws.decide("apply", LOG.ref)
+            impatient.decide("apply", LOG.ref)
         with pytest.raises(EngineError, match="did not answer within 4 s"):
-            ws.decide("apply", LOG.ref)
+            impatient.decide("apply", LOG.ref)
     finally:
         stopper.join()
         os.kill(running.pid, signal.SIGCONT)

@@ -176,7 +176,7 @@ def test_a_request_in_flight_is_finished_by_the_engine_that_is_replaced(ws: Work
 
     def tell() -> None:
         with ws.engine() as client:
-            told.append(client.chat(STORY, max_tokens=250, on_text=lambda _: begun.set()).finish_reason)
+            told.append(client.chat(STORY, max_tokens=100, on_text=lambda _: begun.set()).finish_reason)
 
     teller = threading.Thread(target=tell)
     teller.start()

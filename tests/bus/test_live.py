@@ -34,8 +34,8 @@ def follow(bus, count, **options):
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
-    assert ready.wait(10)
-    return seen, lambda: thread.join(10)
+    assert ready.wait(60)
+    return seen, lambda: thread.join(60)
 
 
 def test_who_follows_sees_what_comes_and_nothing_from_before(bus):

@@ -1,15 +1,16 @@
 """Purge: what goes is gone from every file, what stays is as it was, and writers beside it lose nothing."""
 
+import signal
 import subprocess
 import sys
-import textwrap
-import threading
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from cipher_nb.bus import Bus, segments
 
+ROOT = Path(__file__).parents[2]
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
@@ -99,69 +100,63 @@ def test_a_cursor_from_before_is_noticed(bus):
     assert bus.read_from(cursor).afresh is True
 
 
+WRITING = """
+import sys
+from pathlib import Path
+from cipher_nb.bus import Bus
+bus, name, stop, number = Bus(Path(sys.argv[1])), sys.argv[2], Path(sys.argv[3]), 0
+while not stop.exists():
+    assert bus.append("note", writer=name, number=number)
+    number += 1
+    if number == 1:
+        print("ready", flush=True)
+print(number)
+"""
+
+
 def test_writers_beside_a_purge_lose_nothing(tmp_path):
-    path = tmp_path / "bus.jsonl"
+    path, stop = tmp_path / "bus.jsonl", tmp_path / "stop"
     bus = Bus(path)
     for number in range(200):
         bus.append("old", number=number, task="t1")
-    ours = textwrap.dedent(
-        """
-        import sys
-        from pathlib import Path
-        from cipher_nb.bus import Bus
-        bus = Bus(Path(sys.argv[1]))
-        print("ready", flush=True)
-        for number in range(400):
-            assert bus.append("note", writer="ours", number=number)
-        """
-    )
-    line = r"{\"type\":\"note\",\"writer\":\"shell\",\"number\":$n}"
-    shell = f'echo ready; for n in $(seq 0 399); do echo "{line}" >> {path}; done'
-    writers = [
-        subprocess.Popen([sys.executable, "-c", ours, path], stdout=subprocess.PIPE),
-        subprocess.Popen(["/bin/sh", "-c", shell], stdout=subprocess.PIPE),
-    ]
-    for writer in writers:
-        writer.stdout.readline()
-    rounds = 0
-    while any(writer.poll() is None for writer in writers):
+    command = [sys.executable, "-c", WRITING, path]
+    writers = {name: subprocess.Popen([*command, name, stop], stdout=subprocess.PIPE, text=True) for name in ("a", "b")}
+    for writer in writers.values():
+        assert writer.stdout.readline() == "ready\n"
+    for _ in range(5):
         bus.append("old", number=0, task="t1")
         assert bus.purge(tasks=["t1"]).count > 0
-        rounds += 1
-    assert [writer.wait() for writer in writers] == [0, 0]
-    assert rounds >= 2
+    stop.touch()
+    written = {name: int(writer.communicate(timeout=60)[0]) for name, writer in writers.items()}
     found = bus.read_state(type="note")
-    for name in ("ours", "shell"):
+    for name, count in written.items():
         own = [event.fields["number"] for event in reversed(found) if event.fields["writer"] == name]
-        assert own == list(range(400))
+        assert own == list(range(count))
     assert bus.skipped == 0
 
 
-@pytest.mark.slow
+PURGING = """
+import sys
+from pathlib import Path
+from cipher_nb.bus import Bus
+from tests.sandbox.applying import die_at
+bus = Bus(Path(sys.argv[1]))
+die_at(int(sys.argv[2]))
+bus.purge(tasks=["t1"])
+"""
+
+
 def test_a_purge_that_is_killed_leaves_the_old_file_or_the_new_one(tmp_path):
     path = tmp_path / "bus.jsonl"
     bus = Bus(path)
-    lines = b"".join(b'{"type":"note","id":"e%d","task":"t%d"}\n' % (number, number % 2) for number in range(60_000))
-    code = textwrap.dedent(
-        """
-        import sys
-        from pathlib import Path
-        from cipher_nb.bus import Bus
-        bus = Bus(Path(sys.argv[1]))
-        print("ready", flush=True)
-        bus.purge(tasks=["t1"])
-        """
-    )
-    outcomes = set()
-    for delay_ms in range(0, 300, 15):
+    lines = b"".join(b'{"type":"note","id":"e%d","task":"t%d"}\n' % (number, number % 2) for number in range(600))
+    counts, killed = [], True
+    while killed:
         path.write_bytes(lines)
-        purging = subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE)
-        purging.stdout.readline()
-        threading.Event().wait(delay_ms / 1000)
-        purging.kill()
-        purging.wait()
-        count = len(bus.read_state())
-        outcomes.add(count)
-        assert count in (60_000, 30_000)
+        command = [sys.executable, "-c", PURGING, path, str(len(counts) + 1)]
+        killed = subprocess.run(command, cwd=ROOT, check=False).returncode == -signal.SIGKILL
+        counts.append(len(bus.read_state()))
         assert bus.append("note", id="next")
-    assert outcomes == {60_000, 30_000}
+    turn = counts.index(300)
+    assert counts == [600] * turn + [300] * (len(counts) - turn)
+    assert len(counts) > 3

@@ -54,14 +54,17 @@ def test_what_an_event_says_cannot_command_the_terminal(workspace: Path) -> None
 def test_following_shows_events_as_they_come(workspace: Path) -> None:
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     command = [*CLI, "state", "--limit", "1", "--follow"]
-    following = subprocess.Popen(command, cwd=workspace, stdout=subprocess.PIPE, text=True, env=environment)
-    assert following.stdout is not None
-    assert "rejection" in following.stdout.readline()
-    time.sleep(1)  # until it has shown what was there and looks for more
-    answer("event", "note", "number=1", cwd=workspace)
-    assert following.stdout.readline().split()[1:] == ["note", "number=1"]
-    following.send_signal(signal.SIGINT)
-    assert following.wait(60) in (1, 130)
+    with subprocess.Popen(command, cwd=workspace, stdout=subprocess.PIPE, text=True, env=environment) as following:
+        try:
+            assert following.stdout is not None
+            assert "rejection" in following.stdout.readline()
+            time.sleep(1)  # until it has shown what was there and looks for more
+            answer("event", "note", "number=1", cwd=workspace)
+            assert following.stdout.readline().split()[1:] == ["note", "number=1"]
+            following.send_signal(signal.SIGINT)
+            assert following.wait(60) in (1, 130)
+        finally:
+            following.kill()
 
 
 def test_purging_a_task_removes_it_and_names_what_came_from_it(workspace: Path) -> None:

@@ -43,7 +43,9 @@ def page():
     playwright = pytest.importorskip("playwright.sync_api", reason="no playwright; it is in the dev extra")
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield browser.new_page(viewport={"width": 1280, "height": 1000})
+        page = browser.new_page(viewport={"width": 1280, "height": 1000})
+        page.set_default_timeout(120_000)
+        yield page
         browser.close()
 
 
@@ -72,13 +74,14 @@ def lab(ws, tmp_path, monkeypatch):
         headers = {"Authorization": f"token {TOKEN}"}
         theme = os.environ.get("CIPHER_NB_TEST_THEME", "JupyterLab Light")
         for name, raw in (("themes", {"theme": theme}), ("notification", {"fetchNews": "false"})):
-            httpx.put(f"{settings}:{name}", json={"raw": json.dumps(raw)}, headers=headers, trust_env=False)
+            body = {"raw": json.dumps(raw)}
+            httpx.put(f"{settings}:{name}", json=body, headers=headers, trust_env=False, timeout=60).raise_for_status()
         yield running
 
 
 def test_from_intent_to_commit_by_keyboard(page, lab, ws, server):
     seen = threading.Event()
-    server.before_answer = lambda number: number == 1 or seen.wait(15)
+    server.before_answer = lambda number: number == 1 or seen.wait(120)
     run_all(page, lab)
     page.get_by_label("Intent").focus()
     shot(page, "1 nothing asked")
@@ -91,7 +94,9 @@ def test_from_intent_to_commit_by_keyboard(page, lab, ws, server):
     seen.set()
 
     page.get_by_role("status").filter(has_text="is verified: every check passed in attempt 2").wait_for()
-    assert page.get_by_text("✓ passed").is_visible()
+    page.get_by_text("✓ passed").wait_for()
+    page.get_by_role("columnheader", name="after").wait_for()
+    can_press(page, "APPROVE")
     assert page.get_by_role("columnheader", name=re.compile("before|after")).all_inner_texts() == ["before", "after"]
     added = page.locator("tr", has_text="return a + b")
     assert added.locator("td").all_inner_texts() == ["2", MINUS, "    return a - b", "6", "+", "    return a + b"]
@@ -102,6 +107,7 @@ def test_from_intent_to_commit_by_keyboard(page, lab, ws, server):
     tab_to(page, page.get_by_role("button", name="APPROVE"))
     page.keyboard.press("Space")
     page.get_by_role("status").filter(has_text="is approved").wait_for()
+    can_press(page, "SHIP")
     assert "return a + b" in (ws.paths.root / "calc.py").read_text()
     shot(page, "4 approved")
 
@@ -125,10 +131,14 @@ def test_from_intent_to_commit_by_keyboard(page, lab, ws, server):
 
 def run_all(page, lab):
     page.goto(f"{lab.url}lab/tree/task.ipynb?token={TOKEN}")
-    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=30_000)
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
-    page.get_by_label("Intent").wait_for(timeout=30_000)
+    page.get_by_label("Intent").wait_for()
+
+
+def can_press(page, name):
+    page.get_by_role("button", name=name, disabled=False).wait_for()
 
 
 def tab_to(page, wanted):

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from cipher_nb.cockpit import TaskPanel
+from cipher_nb.cockpit import TaskPanel, task_form
 from cipher_nb.files import write_atomic
 from cipher_nb.workspace import Workspace
 from tests.sandbox.conftest import BROKEN, git, make_project
@@ -47,7 +47,7 @@ def verified(ws):
     return ws.tasks.verify(RIGHT, checks=["true"])
 
 
-def until(happened, *, timeout_s=30.0):
+def until(happened, *, timeout_s=120.0):
     deadline = time.monotonic() + timeout_s
     while not happened():
         assert time.monotonic() < deadline
@@ -94,7 +94,7 @@ def test_from_intent_to_commit(ws, server):
 
 def test_the_attempts_are_seen_while_they_run(ws, server):
     go_on, seen = threading.Event(), []
-    server.before_answer = lambda number: number == 2 and go_on.wait(20)
+    server.before_answer = lambda number: number == 2 and go_on.wait(120)
     panel = TaskPanel(ws)
     panel.live.observe(lambda change: seen.append(change["new"]), "value")
     panel.form.intent.value = "make add add"
@@ -120,7 +120,8 @@ def test_the_attempts_are_seen_while_they_run(ws, server):
     assert panel.live.value == ""
 
 
-def test_enter_in_the_intent_field_tries_with_the_text_that_comes_after_it(ws, server):
+def test_enter_in_the_intent_field_tries_with_the_text_that_comes_after_it(ws, server, monkeypatch):
+    monkeypatch.setattr(task_form, "ENTER_GRACE_S", 2.0)
     panel = TaskPanel(ws)
     panel.form.intent._handle_msg(
         {"content": {"data": {"method": "custom", "content": {"event": "submit"}}}, "buffers": []}
