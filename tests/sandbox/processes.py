@@ -20,7 +20,8 @@ def running(mark: str) -> list[int]:
     return found
 
 
-def wait_until(happened: Callable[[], bool], deadline_s: float = 60.0) -> None:
+def wait_until(happened: Callable[[], bool], deadline_s: float = 30.0) -> None:
+    """Wait for something that other processes do; by far not as long as those that are to be killed would live."""
     end = time.monotonic() + deadline_s
     while not happened():
         assert time.monotonic() < end
