@@ -24,7 +24,7 @@ def die_at(number: int) -> None:
 
     def audit(event: str, arguments: tuple[object, ...]) -> None:
         nonlocal count
-        if event in CHANGES or (event == "open" and arguments[1] in ("xb", "xb+")):
+        if event in CHANGES or (event == "open" and arguments[1] in ("x", "xb", "xb+")):
             count += 1
             if count == number:
                 os.kill(os.getpid(), signal.SIGKILL)
