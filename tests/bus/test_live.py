@@ -153,7 +153,7 @@ HOW_IT_IS_SYNCED = textwrap.dedent(
         ("never", 0, "write write write write"),
         ("always", 0, "write fsync write fsync write fsync write fsync"),
         ("interval", 0, "write write write write fsync"),
-        ("interval", 3, "write write write fsync write fsync"),
+        pytest.param("interval", 3, "write write write fsync write fsync", marks=pytest.mark.slow),
     ],
 )
 def test_events_reach_the_disk_when_the_setting_says(tmp_path, fsync, pause_s, calls):

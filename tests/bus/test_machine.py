@@ -4,6 +4,7 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -12,6 +13,7 @@ from cipher_nb.bus import Bus, segments
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 TASKS = st.sampled_from(["t1", "t2", "t3"])
+pytestmark = pytest.mark.slow
 KINDS = st.sampled_from(["note", "deploy", "remark"])
 
 

@@ -146,6 +146,7 @@ bus.purge(tasks=["t1"])
 """
 
 
+@pytest.mark.slow
 def test_a_purge_that_is_killed_leaves_the_old_file_or_the_new_one(tmp_path):
     path = tmp_path / "bus.jsonl"
     bus = Bus(path)

@@ -140,6 +140,7 @@ def test_a_client_that_goes_away_stops_the_engine_and_what_was_said_is_kept(
     assert turn.finish == "aborted"
 
 
+@pytest.mark.slow
 def test_a_client_that_goes_away_before_a_whole_answer_leaves_nothing(
     spare: Jupyter, engine: SmallEngine, fresh: Workspace
 ) -> None:

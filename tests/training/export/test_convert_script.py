@@ -117,6 +117,7 @@ def test_a_script_that_does_not_exist_is_named(tmp_path, tiny_adapter, tiny_chec
         export_adapter(tiny_adapter, base_gguf=tiny_gguf, out_dir=tmp_path / "out", converter=converter)
 
 
+@pytest.mark.slow
 def test_a_script_that_does_not_end_is_ended(tmp_path, tiny_adapter, home, tiny_gguf):
     pid = tmp_path / "pid"
     code = f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
