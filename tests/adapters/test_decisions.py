@@ -238,20 +238,11 @@ def test_a_question_through_the_proxy_is_answered_by_the_adapter_it_is_recorded_
     assert json.loads(exchange.body)["lora"] == [{"id": 0, "scale": 1.0}]
 
 
-def test_a_swap_that_is_taken_back_is_proved_and_waited_for_less_than_ten_seconds(
-    ws: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_swap_that_is_taken_back_is_so_within_ten_seconds_and_proved(ws: Workspace) -> None:
     record_canary(ws, **{LOG.adapter: "what was never said"})
-    waited_for, ask = list[float](), swap.ask
-
-    def noted(*what: Any, patience_s: float) -> tuple[str, str]:
-        waited_for.append(patience_s)
-        return ask(*what, patience_s=60.0)
-
-    monkeypatch.setattr(swap, "ask", noted)
+    started = time.monotonic()
     decision = ws.decide("apply", LOG.ref)
-    assert waited_for == [swap.PATIENCE_S, decisions.REVERT_PATIENCE_S]
-    assert decisions.REVERT_PATIENCE_S < 10
+    assert time.monotonic() - started < 10
     assert decision.message.endswith("base is applied again, its canary as recorded")
 
 

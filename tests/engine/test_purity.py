@@ -100,7 +100,7 @@ def test_every_order_of_swaps_with_a_request_in_flight_leaves_no_trace(
             with in_flight(client):
                 met += swap.serve(client, state).in_flight
             assert answers(client) == fresh[state], f"{state} in {order}"
-    assert met > 0  # some stories are short
+    assert met > 10  # some stories are short
 
 
 def test_a_request_in_flight_is_finished_by_the_adapter_it_began_with(client: Client) -> None:
